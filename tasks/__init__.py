@@ -1,0 +1,1 @@
+"""What the flows are made of: sources, frames, eight stages, outputs and the audit."""

@@ -1,0 +1,245 @@
+"""Every setting: its meaning, unit, range and default, read from `prebrief.toml`, `PREBRIEF_*` and flags."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from tasks.errors import SettingsError
+
+Phase = Literal["route", "call", "interpret", "answer"]
+Sensitivity = Literal["public", "internal", "confidential", "restricted"]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+#: Tokens that a phase may spend on one prompt.
+PHASE_BUDGETS: dict[str, int] = {"route": 2000, "call": 3000, "interpret": 4000, "answer": 6000}
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class BudgetSettings(_Section):
+    """How many tokens a prompt may hold."""
+
+    tokens: int | None = Field(default=None, gt=0, description="Tokens for every task; None takes the phase's budget.")
+
+
+class PolicySettings(_Section):
+    """Who may see what, and what happens to tasks that break a stage."""
+
+    phase: Phase = Field(default="interpret", description="Decides which kinds of items are candidates.")
+    sensitivity_floor: Sensitivity = Field(default="confidential", description="Items at or above it stay out.")
+    sensitivity_action: Literal["drop", "redact"] = Field(
+        default="drop", description="Leave such items out, or put a placeholder in their place."
+    )
+    kind_limit: int = Field(default=50, ge=0, description="Most items of one kind in a prompt.")
+    kind_limits: dict[str, int] = Field(
+        default={"policy": 200, "doc_snippet": 1000}, description="Other limits, by kind; standing documents are many."
+    )
+    fallback_to_full: bool = Field(
+        default=True, description="A task that breaks a stage gets core rules and the head of its spec."
+    )
+
+
+class SpecSettings(_Section):
+    """How spec passages become candidates."""
+
+    top: int | None = Field(default=None, gt=0, description="Keep the best passages of a document; None fills by score.")
+
+
+class Weights(_Section):
+    """What each part adds to a candidate's score; they need not sum to 1."""
+
+    recency: float = Field(default=0.30, ge=0)
+    similarity: float = Field(default=0.25, ge=0)
+    kind: float = Field(default=0.35, ge=0)
+    penalty: float = Field(default=0.10, ge=0)
+
+
+class ScoringSettings(_Section):
+    """How candidates are ranked."""
+
+    weights: Weights = Weights()
+    similarity: Literal["jaccard", "bm25", "tfidf", "tags"] = Field(
+        default="jaccard", description="What similarity means; tags falls back to jaccard where an item has none."
+    )
+    words: Literal["unicode", "ascii"] = Field(
+        default="unicode", description="How text is split: any script and camelCase, or the plain ASCII rule."
+    )
+
+
+class DedupSettings(_Section):
+    """When one candidate repeats another."""
+
+    threshold: float = Field(default=0.85, ge=0, description="Least Jaccard similarity of two duplicates; above 1: off.")
+    guards: bool = Field(
+        default=True, description="Relatives, negations, changed numbers, policies and the brief are no duplicates."
+    )
+
+
+class PackingSettings(_Section):
+    """How the budget is filled."""
+
+    rule: Literal["sections", "plain"] = Field(
+        default="sections", description="Shares by section with ancestors, or one greedy pass over bare texts."
+    )
+    rules_share: Share = Field(default=0.30, description="Of the budget, for the rules section.")
+    spec_share: Share = Field(default=0.50, description="Of the budget, for requirements and design together.")
+    reserve: Share = Field(default=0.20, description="Of the budget, for the brief, headings and separators.")
+    horizon: int = Field(default=2000, gt=0, description="Best candidates of a section that packing considers.")
+
+
+class FirewallSettings(_Section):
+    """How raw tool output is replaced."""
+
+    summariser: Literal["shape", "lead"] = Field(
+        default="shape", description="Know the output's shape, or take its first paragraph (500 characters)."
+    )
+
+
+class RulesSettings(_Section):
+    """Where security rules come from."""
+
+    enabled: bool = Field(default=True, description="Off when the agents load the rules elsewhere.")
+
+
+class TokenSettings(_Section):
+    """How tokens are counted. The tokenizer is not Claude's: a margin above 1 allows for the difference."""
+
+    tokenizer: str = Field(default="o200k_base", description="An encoding of tiktoken.")
+    margin: float = Field(default=1.0, ge=1, description="Counted tokens times this must fit the budget.")
+    counter: str = Field(default="tiktoken", description="`tiktoken`, or `module:function` for a counter of your own.")
+    cache: bool = Field(default=True, description="Keep the vocabulary in the cache folder.")
+
+
+class RenderSettings(_Section):
+    """How a prompt looks."""
+
+    style: Literal["markdown", "labelled"] = Field(default="markdown")
+
+
+class AuditSettings(_Section):
+    """How much of the reasoning is written down."""
+
+    max_rows_per_task: int = Field(default=2000, ge=0, description="Rows in a context file; 0 writes all.")
+
+
+class ReadingSettings(_Section):
+    """What is read at all."""
+
+    max_bytes: int = Field(default=64 * 1024 * 1024, gt=0, description="A larger input file is left out, with a finding.")
+
+
+class RunSettings(_Section):
+    """How the work is cut. It never changes a byte of the outcome, so it is no part of a build's identity."""
+
+    shard_pairs: int = Field(default=4_000_000, gt=0, description="Candidate pairs that are held in memory at once.")
+
+
+class Settings(BaseSettings):
+    """All settings of a build. Flags win over `PREBRIEF_SECTION__NAME`, these over the file, the file over defaults."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PREBRIEF_", env_nested_delimiter="__", extra="forbid", frozen=True, case_sensitive=False
+    )
+
+    budget: BudgetSettings = BudgetSettings()
+    policy: PolicySettings = PolicySettings()
+    spec: SpecSettings = SpecSettings()
+    scoring: ScoringSettings = ScoringSettings()
+    dedup: DedupSettings = DedupSettings()
+    packing: PackingSettings = PackingSettings()
+    firewall: FirewallSettings = FirewallSettings()
+    rules: RulesSettings = RulesSettings()
+    tokens: TokenSettings = TokenSettings()
+    render: RenderSettings = RenderSettings()
+    audit: AuditSettings = AuditSettings()
+    reading: ReadingSettings = ReadingSettings()
+    run: RunSettings = RunSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic's
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is given and the environment: no dotenv file is ever picked up by chance."""
+        return init_settings, env_settings
+
+    def countable(self, own_budget: int | None = None) -> int:
+        """Tokens that may be counted in a prompt, so that the count times the margin fits the task's budget."""
+        budget = self.budget_of(own_budget)
+        tokens = math.floor(budget / self.tokens.margin)
+        while tokens * self.tokens.margin > budget:
+            tokens -= 1
+        return tokens
+
+    def budget_of(self, own_budget: int | None = None) -> int:
+        """Tokens that a task's prompt may hold, margin included: what is set for all, else its own, else the phase's."""
+        return self.budget.tokens or own_budget or PHASE_BUDGETS[self.policy.phase]
+
+    def identity(self) -> dict[str, Any]:
+        """The settings that may change a byte of a build, as plain data."""
+        return self.model_dump(mode="json", exclude={"run": True, "tokens": {"cache"}})
+
+
+def load_settings(file: Path | None = None, **flags: dict[str, Any]) -> Settings:
+    """Settings from a file, the environment and flags given as `section={name: value}` (None: not given).
+
+    Raises:
+        SettingsError: the file cannot be read, or a value is unknown or out of range.
+    """
+    merged = _read(file) if file else {}
+    environment = _environment()
+    for layer in (environment, flags):
+        for section, values in layer.items():
+            given = {name: value for name, value in values.items() if value is not None}
+            if given:
+                merged[section] = {**_table(merged, section), **given}
+    try:
+        return Settings(**merged)
+    except ValidationError as error:
+        raise SettingsError(_sentence(error, file)) from error
+
+
+def find_settings_file(given: Path | None) -> Path | None:
+    """The settings file that was named, else `prebrief.toml` in the working folder where there is one."""
+    default = Path("prebrief.toml")
+    return given or (default if default.is_file() else None)
+
+
+def _environment() -> dict[str, Any]:
+    """What `PREBRIEF_*` says, so that it can be laid between the file and the flags, name by name."""
+    try:
+        return Settings().model_dump(exclude_unset=True)
+    except ValidationError as error:
+        raise SettingsError(_sentence(error, None)) from error
+
+
+def _table(merged: dict[str, Any], section: str) -> dict[str, Any]:
+    values = merged.get(section, {})
+    return values if isinstance(values, dict) else {"value": values}
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read ({error.strerror}); name a readable settings file.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} is not valid TOML ({error}); mend it or leave --config out.") from error
+
+
+def _sentence(error: ValidationError, file: Path | None) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "settings"
+    return f"setting {place}{f' (see {file})' if file else ''}: {first['msg']}; correct it there, by flag or PREBRIEF_*."
