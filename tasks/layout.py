@@ -1,0 +1,97 @@
+"""How items look in a prompt: section titles, labels and blocks. What is packed is what is rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from tasks.batch import SECTION_TITLES, SECTIONS
+from tasks.markdown import embed
+from tasks.settings import RenderSettings
+
+SEPARATOR = "\n\n"
+TRUNCATED = "[... truncated for context limits ...]"
+
+#: The first byte count that no longer fits one argument of a Linux process.
+PROMPT_BYTES = 131_072
+
+_SPEAKERS = {
+    "user_turn": "User",
+    "agent_msg": "Assistant",
+    "tool_call": "Tool call",
+    "tool_result": "Tool result",
+    "doc_snippet": "Document",
+    "retrieved_doc": "Retrieved",
+    "memory_fact": "Fact",
+    "plan_state": "Plan",
+    "policy": "Policy",
+}
+_LABELLED_SECTIONS = ("reference", "history")
+_UNLABELLED_KINDS = {"reference": ("doc_snippet",)}
+
+
+def title(section: str, settings: RenderSettings) -> str:
+    """The line that opens a section; empty where the style has none."""
+    return f"## {SECTION_TITLES[section]}" if settings.style == "markdown" else ""
+
+
+def label(section: str, kind: str, settings: RenderSettings) -> str:
+    """The line that says whose words an item holds; empty where its section says it."""
+    if settings.style == "labelled":
+        return "[TASK]" if section == "brief" else f"[{_SPEAKERS[kind].upper()}]"
+    if section not in _LABELLED_SECTIONS or kind in _UNLABELLED_KINDS.get(section, ()):
+        return ""
+    return f"### {_SPEAKERS[kind]}"
+
+
+def block(text: str, section: str, kind: str, settings: RenderSettings) -> str:
+    """An item as it stands in the prompt: its label, and its text made safe."""
+    return labelled(embed(text), label(section, kind, settings), settings)
+
+
+def labelled(body: str, heading: str, settings: RenderSettings) -> str:
+    """A body under its label."""
+    if not heading:
+        return body
+    return f"{heading}\n{body}" if settings.style == "labelled" else heading + SEPARATOR + body
+
+
+def blocks(items: pl.DataFrame, settings: RenderSettings) -> pl.DataFrame:
+    """The body and the block of items; each distinct text is made safe once.
+
+    Args:
+        items: `item, text, section, kind`.
+        settings: the style.
+
+    Returns:
+        `item, body, block`, in the order of `items`.
+    """
+    texts = items["text"].unique(maintain_order=True)
+    safe = pl.DataFrame({"text": texts, "body": [embed(text) for text in texts]}, schema={"text": pl.String, "body": pl.String})
+    heads = items.select("section", "kind").unique(maintain_order=True)
+    headed = heads.with_columns(
+        pl.Series("label", [label(section, kind, settings) for section, kind in heads.rows()], dtype=pl.String)
+    )
+    gap = "\n" if settings.style == "labelled" else SEPARATOR
+    whole = pl.when(pl.col("label") == "").then("body").otherwise(pl.col("label") + gap + pl.col("body"))
+    return (
+        items.join(safe, on="text", how="left", maintain_order="left")
+        .join(headed, on=["section", "kind"], how="left", maintain_order="left")
+        .select("item", "body", whole.alias("block"))
+    )
+
+
+def compose(sections: Iterable[tuple[str, Sequence[str]]], settings: RenderSettings) -> str:
+    """The prompt of sections with their blocks, in order; ends with one newline, empty without blocks."""
+    parts: list[str] = []
+    for section, section_blocks in sections:
+        if section_blocks:
+            parts += [title(section, settings)] if title(section, settings) else []
+            parts += section_blocks
+    return SEPARATOR.join(parts) + "\n" if parts else ""
+
+
+def section_order(section: str) -> int:
+    """The place of a section in the prompt: what most tasks share first, the task's own brief last."""
+    return SECTIONS.index(section)

@@ -1,0 +1,145 @@
+"""Markdown as prompts need it: the one parser, and text made safe to stand inside a prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+#: Headings of an item's own text begin here: `##` opens a section and `###` is a label, both prebrief's alone.
+ITEM_HEADING = 4
+_DEEPEST = 6
+_PASSES = 8  # a mended block can uncover another one; texts that need more are fenced whole
+
+#: The words that a prompt's labels are made of, and those that other prompt formats use.
+LABELS = (
+    "USER",
+    "ASSISTANT",
+    "SYSTEM",
+    "DEVELOPER",
+    "TOOL",
+    "TOOL CALL",
+    "TOOL RESULT",
+    "TOOL SCHEMA",
+    "DOCUMENT",
+    "RETRIEVED",
+    "FACT",
+    "PLAN",
+    "POLICY",
+    "TASK",
+    "INST",
+    "/INST",
+)
+_ROLES = r"system|assistant|user|human|developer|tool|tools|instructions?|prompt|context|functions?|function_calls|function_results|invoke|tool_use|tool_result|thinking"
+
+_LABEL = re.compile(rf"^([ \t>*_+-]*)\[(?=(?:{'|'.join(re.escape(label) for label in LABELS)})\b[^\]\n]*\])", re.MULTILINE | re.IGNORECASE)
+_SPECIAL = re.compile(r"<(?=\|[^\s|<>]{1,40}\|>)")
+_SPECIAL_TAG = re.compile(rf"<(?=/?(?:[a-z]+:)?(?:{_ROLES})\b[^<>\n]*>)", re.IGNORECASE)
+_SYS = re.compile(r"<(?=</?SYS>>)")
+_TURN = re.compile(r"^([ \t>]*(?:Human|Assistant|System|User)):", re.MULTILINE)
+_RISKY = re.compile(
+    r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|=+[ \t]*$|-+[ \t]*$|<)"
+    rf"|<\||<<|</?(?:[a-z]+:)?(?:{_ROLES})\b|^[ \t>*_+-]*\[[/A-Za-z]|^[ \t>]*(?:Human|Assistant|System|User):|\A[ \t/]",
+    re.MULTILINE | re.IGNORECASE,
+)
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+_HASHES = re.compile(r"#{1,6}(?=[ \t]|$)")
+
+
+@lru_cache(maxsize=1)
+def parser() -> MarkdownIt:
+    """The CommonMark parser with tables that all of prebrief uses; about 0.5 MB/s."""
+    return MarkdownIt("commonmark").enable("table")
+
+
+def embed(text: str) -> str:
+    """A text as it may stand inside a prompt: readable, its words unchanged, unable to change the prompt's structure.
+
+    Headings are lowered to the fourth level or below, fences that the text leaves open are closed, HTML blocks and
+    comments, imitated labels and the markup of chat formats are escaped so that they read as text. The result neither
+    begins nor ends with white space. Most texts hold nothing of the kind and cost one regular expression; the others
+    are parsed.
+    """
+    text = text.strip("\n").rstrip()
+    if not _RISKY.search(text):
+        return text
+    text = _inert(_unindented(text))
+    for _ in range(_PASSES):
+        mended = _mend(text, _MENDERS)
+        if mended == text:
+            return _mend(text, {"heading_open": _lower})
+        text = mended
+    return _fenced(text)
+
+
+def _unindented(text: str) -> str:
+    """A block starts at the margin: white space before the first line would make the separator ambiguous."""
+    if text[:1] not in " \t/":
+        return text
+    first, newline, rest = text.partition("\n")
+    bare = first.lstrip()
+    if not bare.startswith("/") and len(first) - len(bare) < ITEM_HEADING and "\t" not in first:
+        return bare + newline + rest
+    if bare.startswith("/") and bare == first:
+        return "\\" + text
+    return _fenced(text) if newline else bare
+
+
+def _inert(text: str) -> str:
+    """Labels and chat markup, escaped wherever they stand."""
+    text = _LABEL.sub(r"\1\\[", text)
+    text = _SPECIAL.sub(r"<\\", text)
+    text = _SPECIAL_TAG.sub("&lt;", text)
+    text = _SYS.sub("&lt;", text)
+    return _TURN.sub(r"\1\\:", text)
+
+
+def _mend(text: str, menders: Mapping[str, Callable[[list[str], Token], None]]) -> str:
+    """One pass over what the parser sees, last block first, so that the line numbers of those above stay true."""
+    lines = text.split("\n")
+    for token in reversed(parser().parse(text)):
+        if token.map is not None and token.type in menders:
+            menders[token.type](lines, token)
+    return "\n".join(lines)
+
+
+def _lower(lines: list[str], token: Token) -> None:
+    first, end = token.map or (0, 0)
+    if token.markup in "=-":
+        lines[end - 1] = re.sub(r"([=-])", r"\\\1", lines[end - 1], count=1)
+    else:
+        deeper = "#" * min(_DEEPEST, len(token.markup) + ITEM_HEADING - 1)
+        lines[first] = _HASHES.sub(deeper, lines[first], count=1)
+
+
+def _escape_html(lines: list[str], token: Token) -> None:
+    first, _ = token.map or (0, 0)
+    lines[first] = lines[first].replace("<", "\\<", 1)
+
+
+def _close(lines: list[str], token: Token) -> None:
+    first, end = token.map or (0, 0)
+    last = lines[end - 1].strip(" \t>")
+    if end - 1 > first and len(last) >= len(token.markup) and not last.strip(token.markup[0]):
+        return
+    opening = _FENCE.search(lines[first])
+    before = lines[first][: opening.start()] if opening else ""
+    prefix = "".join(character if character in " \t>" else " " for character in before)
+    lines.insert(end, prefix + token.markup)
+
+
+_MENDERS = {"fence": _close, "html_block": _escape_html}
+
+
+def _fenced(text: str) -> str:
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def is_heading(text: str) -> bool:
+    """Whether a passage is a heading on its own, in ATX form."""
+    return "\n" not in text and bool(re.match(r"#{1,6}(?:[ \t]|$)", text))

@@ -1,0 +1,157 @@
+"""The eight stages in their fixed order, run as plain functions or as Prefect tasks from the very same functions."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import polars as pl
+
+from tasks.accounting import alive_counts
+from tasks.batch import Batch, Timings, frame_of
+from tasks.recovery import Broken, fall_back, guarded
+from tasks.settings import Settings
+from tasks.stages.candidates import generate_candidates
+from tasks.stages.closure import resolve_dependency_closure
+from tasks.stages.dedup import deduplicate_candidates
+from tasks.stages.firewall import apply_firewall_to_batch
+from tasks.stages.packing import select_and_pack
+from tasks.stages.rendering import render_context
+from tasks.stages.scoring import score_candidates
+from tasks.stages.sensitivity import apply_sensitivity_filter
+
+Stage = Callable[[Batch, Settings], Batch]
+#: Calls a stage: (stage, batch, settings, shard) -> what `guarded` returns. A flow puts a Prefect task here.
+Call = Callable[[Stage, Batch, Settings, int], tuple[Batch, Broken]]
+
+#: Never reordered. Ancestors must be there to be scored; a summariser must not see what is above the floor; summaries,
+#: not raw text, must be scored.
+STAGES: tuple[Stage, ...] = (
+    generate_candidates,
+    resolve_dependency_closure,
+    apply_sensitivity_filter,
+    apply_firewall_to_batch,
+    score_candidates,
+    deduplicate_candidates,
+    select_and_pack,
+    render_context,
+)
+_POOLED = 4  # the stages that work on what tasks share; the others on pairs, shard by shard
+
+
+@dataclass
+class Run:
+    """Runs the stages over a batch; `timings` tells afterwards how long each took."""
+
+    settings: Settings
+    call: Call = guarded
+    timings: list[dict[str, object]] = field(default_factory=list)
+
+    def __call__(self, loaded: Batch) -> Batch:
+        """All eight stages; tasks that break one get the full context at the end.
+
+        Raises:
+            StageError: tasks broke a stage, and `policy.fallback_to_full` is off.
+        """
+        broken: Broken = {}
+        batch = self._through(STAGES[:_POOLED], loaded, 0, broken)
+        parts = [
+            trimmed(self._through(STAGES[_POOLED:], shard, number, broken), self.settings)
+            for number, shard in enumerate(shards(batch, self.settings))
+        ]
+        whole = merged(batch, parts)
+        return fall_back(loaded, whole, broken, STAGES, self.settings) if broken else whole
+
+    def timings_frame(self) -> pl.DataFrame:
+        """One row a (stage, shard)."""
+        return frame_of(Timings, self.timings)
+
+    def _through(self, stages: Sequence[Stage], batch: Batch, shard: int, broken: Broken) -> Batch:
+        for stage in stages:
+            started, clock = datetime.now(UTC), time.perf_counter()
+            batch, lost = self.call(stage, batch, self.settings, shard)
+            broken.update(lost)
+            rows = len(batch.pools) if batch.candidates is None else len(batch.candidates)
+            self.timings.append(
+                {
+                    "stage": stage.__name__,
+                    "shard": shard,
+                    "tasks": len(batch.tasks),
+                    "rows": rows,
+                    "started": started,
+                    "seconds": time.perf_counter() - clock,
+                    "peak_mb": peak_mb(),
+                }
+            )
+        return batch
+
+
+def shards(batch: Batch, settings: Settings) -> Iterator[Batch]:
+    """The batch in runs of tasks whose candidate pairs fit in memory together; the cut changes no task's outcome."""
+    counts = (
+        batch.tasks.select("task")
+        .join(alive_counts(batch), on="task", how="left")
+        .sort("task")
+        .select("task", shard=pl.col("candidates").fill_null(0).cum_sum() // settings.run.shard_pairs)
+    )
+    groups = counts.partition_by("shard", maintain_order=True)
+    if len(groups) <= 1:
+        yield batch
+        return
+    for group in groups:
+        yield batch.only(group["task"])
+
+
+def trimmed(batch: Batch, settings: Settings) -> Batch:
+    """The batch with the candidates that are written down: all selected ones and the best of the others."""
+    most, candidates = settings.audit.max_rows_per_task, batch.candidates
+    if candidates is None or not most:
+        return batch
+    place = pl.struct(pl.col("reason").is_not_null(), "rank").rank("ordinal").over("task")
+    return batch.with_frames(candidates=candidates.filter(pl.col("reason").is_null() | (place <= most)))
+
+
+def merged(batch: Batch, parts: Sequence[Batch]) -> Batch:
+    """The pooled stages' batch with what the shards found out about their tasks."""
+    found = [part.candidates for part in parts if part.candidates is not None]
+    counts = [part.stages.join(batch.stages, on=["task", "stage"], how="anti") for part in parts]
+    return batch.with_frames(
+        candidates=pl.concat(found) if found else None,
+        prompts=pl.concat([part.prompts for part in parts]).sort("task"),
+        stages=pl.concat([batch.stages, *counts]).sort("task", "stage"),
+    )
+
+
+def peak_mb() -> float:
+    """The most memory that this process has held so far, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def prefect_call() -> Call:
+    """A way to call stages as Prefect tasks: one task a stage, named after it, over the whole frame.
+
+    Frames neither are cache keys nor persisted results: they travel in memory, behind a quote, so that Prefect does not
+    walk them.
+    """
+    from prefect import task
+    from prefect.cache_policies import NO_CACHE
+    from prefect.utilities.annotations import quote
+
+    def called(stage: Stage, holder: list[tuple[Batch, Broken]], settings: Settings, shard: int) -> int:
+        batch, _ = holder.pop()
+        holder.append(guarded(stage, batch, settings, shard))
+        return len(holder[0][0].tasks)
+
+    stage_tasks = {
+        stage.__name__: task(name=stage.__name__, cache_policy=NO_CACHE, persist_result=False)(called) for stage in STAGES
+    }
+
+    def call(stage: Stage, batch: Batch, settings: Settings, shard: int) -> tuple[Batch, Broken]:
+        holder: list[tuple[Batch, Broken]] = [(batch, {})]
+        stage_tasks[stage.__name__](quote(stage), quote(holder), quote(settings), shard)
+        return holder[0]
+
+    return call

@@ -1,0 +1,196 @@
+"""Stage 1: which items are candidates of which tasks. Tasks that see the same items share a pool."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tasks.batch import REASON, STAGE, Batch
+from tasks.markdown import is_heading
+from tasks.scopes import scopes_of
+from tasks.settings import Settings
+from tasks.text import keywords, token_table
+
+NAME = "generate_candidates"
+
+_DIALOGUE = ("user_turn", "plan_state", "policy")
+_CALLING = (*_DIALOGUE, "agent_msg", "tool_call")
+_ALL = (*_CALLING, "tool_result", "doc_snippet", "retrieved_doc", "memory_fact")
+
+#: The kinds of items that each phase admits.
+PHASE_KINDS: dict[str, tuple[str, ...]] = {"route": _DIALOGUE, "call": _CALLING, "interpret": _ALL, "answer": _ALL}
+
+_DOCUMENT_SECTIONS = ("requirements", "design", "reference")
+
+
+def generate_candidates(batch: Batch, settings: Settings) -> Batch:
+    """Groups the items into pools, gives each task its pools, and marks what is out from the start.
+
+    A task sees the rules of its files' scopes, its own brief, the history that belongs to no task, to itself or to one
+    it depends on, and the documents of its graph. A kind that the phase leaves out goes with reason `phase`; a
+    document passage in which none of the task's keywords stands goes as `irrelevant`.
+
+    Cost: one row an item of a shared pool, however many tasks share it, and one a (task, document passage).
+    """
+    shared = _shared_pools(batch)
+    documents = _documents(batch, settings)
+    names = pl.concat([shared.select("name"), documents.select("name")]).unique().sort("name").with_row_index("pool")
+    pools = pl.concat([shared.with_columns(reason=pl.lit(None, REASON)), documents.select("name", "item", "reason")])
+    pools = (
+        pools.join(names, on="name")
+        .join(batch.items.select("item", "kind"), on="item")
+        .with_columns(
+            reason=pl.when(~pl.col("kind").cast(pl.String).is_in(list(PHASE_KINDS[settings.policy.phase])))
+            .then(pl.lit("phase", REASON))
+            .otherwise("reason")
+        )
+        .with_columns(stage=pl.when(pl.col("reason").is_not_null()).then(pl.lit(NAME, STAGE)))
+        .select("pool", "item", "stage", "reason")
+        .sort("pool", "item")
+    )
+    memberships = _memberships(batch).join(names, on="name").select("task", "pool").unique().sort("task", "pool")
+    return batch.with_frames(pools=pools, memberships=memberships)
+
+
+def _is_document() -> pl.Expr:
+    return pl.col("section").is_in(list(_DOCUMENT_SECTIONS)) & pl.col("task_id").is_null() & (pl.col("source") != "rules")
+
+
+def _shared_pools(batch: Batch) -> pl.DataFrame:
+    """`name, item` of everything but documents: rules by scope, one's own by task, the rest by whom it belongs to."""
+    owner = pl.format("{}\x1f{}", pl.col("graph").fill_null(""), pl.col("task_id").fill_null(""))
+    rules = batch.items.filter(pl.col("source") == "rules").explode("tags", empty_as_null=False, keep_nulls=False)
+    others = batch.items.filter(~_is_document() & (pl.col("source") != "rules"))
+    own = pl.col("section").cast(pl.String) != "history"
+    return pl.concat(
+        [
+            rules.select(pl.format("rules\x1f{}", "tags").alias("name"), "item").unique(),
+            others.select(
+                pl.format("{}\x1f{}", pl.when(own).then(pl.lit("own")).otherwise(pl.lit("history")), owner).alias("name"),
+                "item",
+            ),
+        ]
+    )
+
+
+def _memberships(batch: Batch) -> pl.DataFrame:
+    """`task, name` of every pool that a task may draw from, whether or not it exists."""
+    tasks = batch.tasks.select("task", "graph", "task_id")
+    visible = pl.concat([tasks.select("task", "graph", "task_id"), _earlier_tasks(batch)])
+    nobody = pl.lit("").alias("task_id")
+    anywhere = pl.lit("").alias("graph")
+    owners = pl.concat(
+        [
+            visible,
+            visible.select("task", anywhere, "task_id"),
+            tasks.select("task", "graph", nobody),
+            tasks.select("task", anywhere, nobody),
+        ]
+    )
+    mine = pl.concat([tasks, tasks.select("task", "graph", nobody), tasks.select("task", anywhere, nobody)])
+    return pl.concat(
+        [
+            owners.select("task", pl.format("history\x1f{}\x1f{}", "graph", "task_id").alias("name")),
+            mine.select("task", pl.format("own\x1f{}\x1f{}", "graph", "task_id").alias("name")),
+            _scopes(batch).select("task", pl.format("rules\x1f{}", "scope").alias("name")),
+            tasks.select("task", pl.format("documents\x1f{}", "task").alias("name")),
+        ]
+    )
+
+
+def _scopes(batch: Batch) -> pl.DataFrame:
+    """`task, scope`: the rule scopes of the files that a task creates or changes; the core always."""
+    files = (
+        batch.tasks.select("task", path=pl.concat_list("files_create", "files_modify"))
+        .explode("path", empty_as_null=False, keep_nulls=False)
+        .unique()
+    )
+    paths = files["path"].unique().sort()
+    scopes = pl.DataFrame(
+        {"path": paths, "scope": [list(scopes_of(path)) for path in paths]},
+        schema={"path": pl.String, "scope": pl.List(pl.String)},
+    ).explode("scope", empty_as_null=False, keep_nulls=False)
+    return pl.concat(
+        [
+            batch.tasks.select("task", scope=pl.lit("core")),
+            files.join(scopes, on="path").select("task", "scope").unique(),
+        ]
+    )
+
+
+def _earlier_tasks(batch: Batch) -> pl.DataFrame:
+    """`task, graph, task_id` of every task that a task depends on, directly or not; cycles end by themselves."""
+    tasks = batch.tasks.select("task", "graph", "task_id", "dependencies")
+    edges = (
+        tasks.explode("dependencies", empty_as_null=False, keep_nulls=False)
+        .join(
+            tasks.select("graph", pl.col("task_id").alias("dependencies"), pl.col("task").alias("earlier")),
+            on=["graph", "dependencies"],
+        )
+        .select("task", "earlier")
+        .unique()
+    )
+    reached = frontier = edges
+    while len(frontier):
+        frontier = (
+            frontier.join(edges.rename({"task": "earlier", "earlier": "next"}), on="earlier")
+            .select("task", pl.col("next").alias("earlier"))
+            .unique()
+            .join(reached, on=["task", "earlier"], how="anti")
+        )
+        reached = pl.concat([reached, frontier])
+    return (
+        reached.filter(pl.col("task") != pl.col("earlier"))
+        .join(tasks.select(pl.col("task").alias("earlier"), "graph", "task_id"), on="earlier")
+        .select("task", "graph", "task_id")
+    )
+
+
+def _documents(batch: Batch, settings: Settings) -> pl.DataFrame:
+    """`name, item, reason` of the passages that a task's documents hold, those that match none of its words marked.
+
+    A passage is matched by its own words and those of the heading right above it. A heading by itself says nothing: it
+    comes in with its passages.
+    """
+    passages = batch.items.filter(_is_document()).select("item", "item_id", "parent_id", "graph", "path", "text", "position")
+    pairs = pl.concat(
+        [
+            batch.tasks.select("task", "graph").join(passages.select("graph", "item", "path", "position"), on="graph"),
+            batch.tasks.select("task", "graph").join(
+                passages.filter(pl.col("graph").is_null()).select("item", "path", "position"), how="cross"
+            ),
+        ]
+    )
+    heads = passages.filter(pl.Series([is_heading(text) for text in passages["text"]], dtype=pl.Boolean))
+    words = token_table(passages.select(pl.col("item").alias("id"), "text"), "unicode").rename({"id": "item"})
+    above = (
+        passages.join(heads.select(pl.col("item_id").alias("parent_id"), pl.col("item").alias("head")), on="parent_id")
+        .join(words.rename({"item": "head"}), on="head")
+        .select("item", "token")
+    )
+    searched = (
+        pl.concat([words, above]).unique().join(heads.select("item"), on="item", how="anti")
+    )
+    wanted = _keywords(batch)
+    matches = wanted.join(searched, on="token").group_by("task", "item").agg(pl.len().alias("matches"))
+    ranked = pairs.join(matches, on=["task", "item"], how="left")
+    relevant = pl.col("matches").is_not_null()
+    if settings.spec.top is not None:
+        place = pl.struct(-pl.col("matches").cast(pl.Int64), "position").rank("ordinal").over("task", "path")
+        relevant &= place <= settings.spec.top
+    return ranked.select(
+        pl.format("documents\x1f{}", "task").alias("name"),
+        "item",
+        reason=pl.when(~relevant).then(pl.lit("irrelevant", REASON)),
+    )
+
+
+def _keywords(batch: Batch) -> pl.DataFrame:
+    """`task, token`: the words by which each task picks its passages."""
+    columns = ("title", "description", "files_create", "files_modify", "files_read", "files_delete")
+    found = [
+        sorted(keywords(f"{title}\n{description}", [path for group in files for path in group]))
+        for title, description, *files in batch.tasks.select(columns).iter_rows()
+    ]
+    return pl.DataFrame(
+        {"task": batch.tasks["task"], "token": found}, schema={"task": pl.UInt32, "token": pl.List(pl.String)}
+    ).explode("token", empty_as_null=False, keep_nulls=False)

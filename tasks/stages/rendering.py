@@ -1,0 +1,215 @@
+"""Stage 8: the prompt, and an exact recount of its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from tasks.batch import REASON, SECTIONS, STAGE, Batch, Prompts, frame_of
+from tasks.layout import PROMPT_BYTES, SEPARATOR, compose, label, labelled, title
+from tasks.lineage import lineage
+from tasks.settings import Settings
+from tasks.tokens import TokenCounter, token_counter
+
+NAME = "render_context"
+
+_SHARED = 0.5  # of a graph's prompts that must begin alike for a prefix to count as shared
+
+
+@dataclass
+class _Draft:
+    """One task's selected items in prompt order, while its prompt is made."""
+
+    task: int
+    graph: str
+    budget: int
+    items: list[int]
+    sections: list[str]
+    blocks: list[str]
+    scores: list[float]
+    short: int | None = None
+
+    def prompt(self, settings: Settings) -> str:
+        return compose(self._grouped(), settings.render)
+
+    def _grouped(self) -> list[tuple[str, list[str]]]:
+        return [
+            (name, [block for block, section in zip(self.blocks, self.sections, strict=True) if section == name])
+            for name in SECTIONS
+        ]
+
+    def units(self, settings: Settings) -> list[str]:
+        """The prompt as a list of titles and blocks, for finding what prompts share."""
+        return [
+            unit
+            for name, blocks in self._grouped()
+            if blocks
+            for unit in ((title(name, settings.render), *blocks) if title(name, settings.render) else blocks)
+        ]
+
+    def without(self, item: int) -> None:
+        place = self.items.index(item)
+        for column in (self.items, self.sections, self.blocks, self.scores):
+            del column[place]
+
+
+def render_context(batch: Batch, settings: Settings) -> Batch:
+    """Lays out each task's selected items: sections in their order, documents as they run, history in time, brief last.
+
+    Every prompt is counted whole. Should it exceed the budget after all, the least of its items that no other needs go
+    until it fits. A task whose brief was not selected has no prompt: it is over budget by the brief's shortfall.
+
+    Cost: one count a prompt, about 7 MB/s.
+    """
+    candidates = batch.candidates
+    assert candidates is not None, "scoring comes first"
+    relations = lineage(batch.items).select("item", "parent", "order")
+    facts = batch.items.select("item", "section", "kind").join(relations, on="item")
+    chosen = (
+        candidates.filter(pl.col("reason").is_null())
+        .select("task", "item", "score", "text")
+        .join(facts, on="item")
+        .with_columns(pl.col("section").to_physical().alias("place"))
+        .sort("task", "place", "order", "item")
+    )
+    counter = token_counter(settings.tokens)
+    parents = dict(relations.select("item", "parent").iter_rows())
+    drafts = _drafts(batch, chosen, settings)
+    squeezed: list[tuple[int, int]] = []
+    for draft in drafts:
+        squeezed += [(draft.task, item) for item in _squeeze(draft, parents, counter, settings)]
+    prompts = _prompts(drafts, batch, settings, counter)
+    return batch.with_frames(candidates=_ordered(candidates, drafts, squeezed), prompts=prompts)
+
+
+def _drafts(batch: Batch, chosen: pl.DataFrame, settings: Settings) -> list[_Draft]:
+    rows = {task: part for (task,), part in chosen.group_by("task", maintain_order=True)}
+    drafts = []
+    for task, graph, budget in batch.tasks.select("task", "graph", "budget_tokens").iter_rows():
+        part = rows.get(task)
+        draft = _Draft(task, graph, settings.countable(budget), [], [], [], [])
+        if part is not None:
+            sections, kinds = part["section"].to_list(), part["kind"].to_list()
+            draft.items, draft.sections, draft.scores = part["item"].to_list(), sections, part["score"].to_list()
+            draft.blocks = [
+                labelled(text, label(section, kind, settings.render), settings.render)
+                for text, section, kind in zip(part["text"], sections, kinds, strict=True)
+            ]
+        drafts.append(draft)
+    return drafts
+
+
+def _squeeze(draft: _Draft, parents: dict[int, int | None], counter: TokenCounter, settings: Settings) -> list[int]:
+    """Takes items out until the counted prompt fits; returns them."""
+    gone: list[int] = []
+    while draft.items:
+        prompt = draft.prompt(settings)
+        if counter.count([prompt])[0] <= draft.budget and len(prompt.encode()) < PROMPT_BYTES:
+            break
+        needed = {parents.get(item) for item in draft.items}
+        loose = [
+            (score, item)
+            for item, section, score in zip(draft.items, draft.sections, draft.scores, strict=True)
+            if item not in needed and section != "brief"
+        ]
+        item = min(loose)[1] if loose else draft.items[0]
+        draft.without(item)
+        gone.append(item)
+    return gone
+
+
+def _ordered(candidates: pl.DataFrame, drafts: Sequence[_Draft], squeezed: Sequence[tuple[int, int]]) -> pl.DataFrame:
+    order = pl.DataFrame(
+        [(draft.task, item, place) for draft in drafts for place, item in enumerate(draft.items)],
+        schema={"task": pl.UInt32, "item": pl.UInt32, "place": pl.UInt32},
+        orient="row",
+    )
+    out = pl.DataFrame(squeezed, schema={"task": pl.UInt32, "item": pl.UInt32}, orient="row").with_columns(
+        out=pl.lit(value=True)
+    )
+    marked = candidates.join(order, on=["task", "item"], how="left", maintain_order="left").join(
+        out, on=["task", "item"], how="left", maintain_order="left"
+    )
+    gone = pl.col("out").fill_null(value=False)
+    return marked.with_columns(
+        prompt_order=pl.col("place"),
+        stage=pl.when(gone).then(pl.lit(NAME, STAGE)).otherwise("stage"),
+        reason=pl.when(gone).then(pl.lit("budget", REASON)).otherwise("reason"),
+        text=pl.when(~gone).then("text"),
+    ).select(candidates.columns)
+
+
+def _prompts(drafts: Sequence[_Draft], batch: Batch, settings: Settings, counter: TokenCounter) -> pl.DataFrame:
+    assert batch.candidates is not None, "scoring comes first"
+    short = dict(
+        batch.candidates.filter(pl.col("shortfall_tokens").is_not_null())
+        .join(batch.items.filter(pl.col("section").cast(pl.String) == "brief").select("item"), on="item", how="semi")
+        .select("task", "shortfall_tokens")
+        .iter_rows()
+    )
+    prefixes = _shared_prefixes(drafts, settings)
+    rows = []
+    for draft in drafts:
+        if "brief" not in draft.sections and (draft.task in short or not draft.items):
+            rows.append(_over_budget(draft, short.get(draft.task)))
+            continue
+        prompt = draft.prompt(settings)
+        tokens, shared = counter.count([prompt, prefixes.get(draft.task, "")])
+        rows.append(
+            {
+                "task": draft.task,
+                "status": "ok",
+                "prompt": prompt,
+                "prompt_tokens": tokens,
+                "shared_prefix_tokens": shared,
+                "tokens_by_section": _by_section(draft, settings, counter),
+            }
+        )
+    return frame_of(Prompts, rows)
+
+
+def _over_budget(draft: _Draft, short: int | None) -> dict[str, object]:
+    missing = f"{short} tokens more than" if short else "more than"
+    return {
+        "task": draft.task,
+        "status": "over_budget",
+        "tokens_by_section": [],
+        "message": f"The brief alone needs {missing} the {draft.budget} that may be counted; raise the budget or shorten the task.",
+    }
+
+
+def _by_section(draft: _Draft, settings: Settings, counter: TokenCounter) -> list[dict[str, object]]:
+    counted = []
+    for name, blocks in draft._grouped():  # noqa: SLF001 - the draft is this module's own
+        head = title(name, settings.render)
+        texts = [text + SEPARATOR for text in ((head, *blocks) if head and blocks else blocks)]
+        counted.append({"section": name, "tokens": sum(counter.count(texts))})
+    return counted
+
+
+def _shared_prefixes(drafts: Sequence[_Draft], settings: Settings) -> dict[int, str]:
+    """The start of each prompt, in whole blocks, that at least half of its graph's prompts have too, by task."""
+    by_graph: dict[str, list[tuple[int, list[str]]]] = {}
+    for draft in drafts:
+        if draft.items:
+            by_graph.setdefault(draft.graph, []).append((draft.task, draft.units(settings)))
+    prefixes: dict[int, str] = {}
+    for prompts in by_graph.values():
+        if len(prompts) < 2:
+            continue
+        group, depth = prompts, 0
+        while True:
+            counts: dict[str, int] = {}
+            for _, units in group:
+                if depth < len(units):
+                    counts[units[depth]] = counts.get(units[depth], 0) + 1
+            unit = max(counts, key=lambda text: (counts[text], text), default=None)
+            if unit is None or counts[unit] < max(2, _SHARED * len(prompts)):
+                break
+            group = [(task, units) for task, units in group if depth < len(units) and units[depth] == unit]
+            depth += 1
+            for task, units in group:
+                prefixes[task] = SEPARATOR.join(units[:depth]) + SEPARATOR
+    return prefixes

@@ -1,0 +1,78 @@
+"""Stage 3: what is at or above the floor goes, with everything that descends from it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tasks.batch import LEVEL, LEVELS, REASON, STAGE, Batch
+from tasks.lineage import parents
+from tasks.settings import Settings
+from tasks.tokens import token_counter
+
+NAME = "apply_sensitivity_filter"
+
+
+def apply_sensitivity_filter(batch: Batch, settings: Settings) -> Batch:
+    """Drops or redacts items at or above the floor; their text leaves the batch here and for good.
+
+    A descendant of such an item takes its ancestor's label. `redact` puts `[REDACTED: <level>]` in the text's place and
+    keeps the candidate; the raw text and the artifact reference go either way, as do tags and the hash of the text.
+    """
+    closed = _closed(batch.items, LEVELS.index(settings.policy.sensitivity_floor))
+    if closed.is_empty():
+        return batch
+    redact = settings.policy.sensitivity_action == "redact"
+    items = _emptied(batch.items, closed, settings if redact else None)
+    if redact:
+        return batch.with_frames(items=items)
+    return batch.with_frames(
+        items=items, pools=_dropped(batch.pools, closed), added=_dropped(batch.added, closed)
+    )
+
+
+def _closed(items: pl.DataFrame, floor: int) -> pl.DataFrame:
+    """`item, rank` of the items at or above the floor and all that descend from them, with the highest rank above."""
+    links = parents(items).rename({"item": "child", "parent": "item"})
+    ranks = items.select("item", rank=pl.col("sensitivity").to_physical().cast(pl.UInt8))
+    closed = frontier = ranks.filter(pl.col("rank") >= floor)
+    while len(frontier):
+        frontier = (
+            frontier.join(links, on="item")
+            .select(pl.col("child").alias("item"), "rank")
+            .group_by("item")
+            .agg(pl.max("rank"))
+            .join(closed.rename({"rank": "known"}), on="item", how="left")
+            .filter(pl.col("known").is_null() | (pl.col("rank") > pl.col("known")))
+            .select("item", "rank")
+        )
+        closed = pl.concat([closed, frontier]).group_by("item").agg(pl.max("rank"))
+    return closed.sort("item")
+
+
+def _emptied(items: pl.DataFrame, closed: pl.DataFrame, redact: Settings | None) -> pl.DataFrame:
+    marked = items.join(closed, on="item", how="left", maintain_order="left")
+    is_closed = pl.col("rank").is_not_null()
+    level = pl.col("rank").replace_strict(dict(enumerate(LEVELS)), default=None, return_dtype=LEVEL)
+    text = pl.format("[REDACTED: {}]", level) if redact else pl.lit("")
+    tokens = pl.lit(0, pl.UInt32)
+    if redact:
+        places = [f"[REDACTED: {name}]" for name in LEVELS]
+        counts = dict(enumerate(token_counter(redact.tokens).count(places)))
+        tokens = pl.col("rank").replace_strict(counts, default=None, return_dtype=pl.UInt32)
+    return marked.with_columns(
+        sensitivity=pl.when(is_closed).then(level).otherwise("sensitivity"),
+        text=pl.when(is_closed).then(text).otherwise("text"),
+        tokens=pl.when(is_closed).then(tokens).otherwise("tokens"),
+        tags=pl.when(is_closed).then(pl.lit([], pl.List(pl.String))).otherwise("tags"),
+        redactions=pl.when(is_closed).then(pl.lit(0, pl.UInt32)).otherwise("redactions"),
+        **{name: pl.when(~is_closed).then(name) for name in ("media_type", "artifact", "content_hash", "raw")},
+    ).drop("rank")
+
+
+def _dropped(rows: pl.DataFrame, closed: pl.DataFrame) -> pl.DataFrame:
+    """The same rows, those of closed items that were still in marked as out."""
+    goes = pl.col("item").is_in(closed["item"].implode()) & pl.col("reason").is_null()
+    return rows.with_columns(
+        stage=pl.when(goes).then(pl.lit(NAME, STAGE)).otherwise("stage"),
+        reason=pl.when(goes).then(pl.lit("sensitivity", REASON)).otherwise("reason"),
+    )
