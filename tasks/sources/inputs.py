@@ -1,0 +1,165 @@
+"""What was asked for, and the files that this means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tasks.batch import SECTIONS
+from tasks.resources import bundled_rules
+from tasks.scopes import CORE, SCOPE_FILES
+from tasks.sources.files import InputFile, Labels, absolute, exists, read_input, read_inside
+from tasks.sources.findings import Row, finding
+from tasks.sources.graph import feature_of
+from tasks.sources.specs import SpecPath, find_specs, fixed_part, spec_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tasks.settings import Settings
+
+_BUNDLED = "prebrief/rules"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person names for a build. Relative paths count from `cwd`; `rules` None takes those that ship along."""
+
+    graphs: tuple[Path, ...]
+    specs: Path | None = None
+    rules: Path | None = None
+    history: tuple[Path, ...] = ()
+    cwd: Path = field(default_factory=Path.cwd)
+
+
+@dataclass(frozen=True)
+class SpecFile:
+    """A document of a graph: `graph` is the label of the graph's file, `section` what the document is to it."""
+
+    file: InputFile
+    graph: str
+    section: str
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """The rules of a scope; `path` is the file's place in its rule set."""
+
+    file: InputFile
+    scope: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Every file of a build, read, under the name by which the build knows it. The order is by these names."""
+
+    graphs: tuple[InputFile, ...]
+    specs: tuple[SpecFile, ...] = ()
+    rules: tuple[RuleFile, ...] = ()
+    logs: tuple[InputFile, ...] = ()
+    findings: tuple[Row, ...] = ()
+
+    @property
+    def files(self) -> tuple[InputFile, ...]:
+        """Every file once."""
+        held = {
+            file.label: file
+            for file in (
+                *self.graphs,
+                *(spec.file for spec in self.specs),
+                *(rule.file for rule in self.rules),
+                *self.logs,
+            )
+        }
+        return tuple(held[label] for label in sorted(held))
+
+
+def discover(request: Request, settings: Settings) -> Inputs:
+    """Reads every file that a build takes in. The order in which they were named changes nothing.
+
+    Of a graph only the feature is looked at, by which its specs are found. What cannot be read is a finding.
+    """
+    findings: list[Row] = []
+    cwd = absolute(request.cwd)
+    labels = Labels(_folders(request, cwd), cwd)
+    graphs = _read_named(request.graphs, cwd, labels, settings, findings)
+    if request.specs is not None and not (folder := cwd / fixed_part(request.specs)).is_dir():
+        message = "There is no such folder; specs are looked for beside their graphs."
+        findings.append(finding("warning", "SPECS_MISSING", labels.of(folder), message))
+    specs: list[SpecFile] = []
+    for path, file in graphs:
+        paths = spec_paths(path, feature_of(file), request.specs, cwd)
+        specs += _specs(file, paths, labels, settings, findings)
+    rules = _rules(request, cwd, labels, settings, findings) if settings.rules.enabled else []
+    logs = _read_named(request.history, cwd, labels, settings, findings)
+    return Inputs(
+        graphs=tuple(file for _, file in graphs),
+        specs=tuple(sorted(specs, key=lambda spec: (spec.graph, SECTIONS.index(spec.section)))),
+        rules=tuple(rules),
+        logs=tuple(file for _, file in logs),
+        findings=tuple(findings),
+    )
+
+
+def _folders(request: Request, cwd: Path) -> list[Path]:
+    """The folders that a person pointed at, directly or by a file in them."""
+    named = [path.parent for path in (*request.graphs, *request.history)]
+    named += [fixed_part(request.specs)] if request.specs is not None else []
+    named += [request.rules] if request.rules is not None else []
+    return [cwd / folder for folder in named]
+
+
+def _read_named(
+    paths: Iterable[Path], cwd: Path, labels: Labels, settings: Settings, findings: list[Row]
+) -> list[tuple[Path, InputFile]]:
+    """The files that can be read, sorted by label."""
+    given = [absolute(cwd / path) for path in paths]
+    found: list[tuple[Path, InputFile]] = []
+    for path in sorted(set(given)):
+        label = labels.of(path)
+        if given.count(path) > 1:
+            findings.append(finding("info", "INPUT_REPEATED", label, "It was named more than once and read once."))
+        file = read_input(path, label, settings.reading.max_bytes)
+        if isinstance(file, InputFile):
+            found.append((path, file))
+        else:
+            findings.append(file)
+    return sorted(found, key=lambda entry: entry[1].label)
+
+
+def _specs(
+    file: InputFile, paths: Iterable[SpecPath], labels: Labels, settings: Settings, findings: list[Row]
+) -> list[SpecFile]:
+    """The documents of a graph's file."""
+    documents, odd = find_specs(paths, labels.of, settings.reading.max_bytes)
+    findings += odd
+    if not documents:
+        message = "No requirements and no design were found for it."
+        findings.append(finding("info", "SPEC_MISSING", file.label, message))
+    return [SpecFile(document, file.label, section) for section, document in documents]
+
+
+def _rules(request: Request, cwd: Path, labels: Labels, settings: Settings, findings: list[Row]) -> list[RuleFile]:
+    """The rule files of all scopes that the rule set has, sorted by label."""
+    folder = bundled_rules() if request.rules is None else cwd / request.rules
+    label = _BUNDLED if request.rules is None else labels.of(folder)
+    if not folder.is_dir():
+        findings.append(finding("error", "RULES_MISSING", label, "There is no such folder; no rules were read."))
+        return []
+    found: list[RuleFile] = []
+    for scope, place in sorted(SCOPE_FILES.items()):
+        path = folder / place
+        if not exists(path):
+            continue
+        name = f"{_BUNDLED}/{place}" if request.rules is None else labels.of(path)
+        file = read_inside(path, folder, name, settings.reading.max_bytes)
+        if isinstance(file, InputFile):
+            found.append(RuleFile(file, scope, place))
+        else:
+            findings.append(file)
+    if CORE not in {rule.scope for rule in found}:
+        message = f"It has no {SCOPE_FILES[CORE]}, the rules that hold for every task."
+        findings.append(finding("warning", "RULES_NO_CORE", label, message))
+    return sorted(found, key=lambda rule: rule.file.label)

@@ -1,0 +1,78 @@
+"""Credentials are masked once, in whole texts, before anything is cut, hashed, counted or named after them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tasks.credentials import Redaction, redact_all
+from tasks.sources.findings import Row, finding
+
+Redactor = Callable[[Sequence[str]], Sequence[Redaction]]
+
+# Too short and too plain to hold a credential: most ids of events are, and each text that is scanned costs time.
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]{0,15}")
+
+#: What stands in place of a credential; the group is the rule that found it.
+MARKER = re.compile(r"\[REDACTED: ([^\]\n]{1,120})\]")
+
+#: Where a row keeps what was masked in it: how many credentials, by rule.
+MASKED = "masked"
+
+
+class Masks:
+    """What remains of each text without its credentials. All distinct texts are scanned in one call."""
+
+    def __init__(self, texts: Iterable[str], redactor: Redactor = redact_all) -> None:
+        wanted = [text for text in dict.fromkeys(texts) if not _PLAIN.fullmatch(text)]
+        redactions = redactor(wanted)
+        self._changed = {
+            text: redaction
+            for text, redaction in zip(wanted, redactions, strict=True)
+            if redaction.counts or redaction.text != text
+        }
+
+    def of(self, text: str) -> Redaction:
+        """A text without its credentials, and how many there were, by rule."""
+        return self._changed.get(text) or Redaction(text, {})
+
+    def row(self, row: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+        """A row whose strings and lists of strings in these columns are masked. Counts go to its `masked`."""
+        counts: Counter[str] = Counter()
+        masked = {name: self._value(row[name], counts) for name in columns}
+        return {**row, **masked, MASKED: dict(sorted(counts.items()))}
+
+    def _value(self, value: object, counts: Counter[str]) -> object:
+        if isinstance(value, str):
+            redaction = self._changed.get(value)
+            if redaction is None:
+                return value
+            counts.update(redaction.counts)
+            return redaction.text
+        if isinstance(value, list):
+            return [self._value(entry, counts) for entry in value]
+        return value
+
+
+def strings_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    """Every string in these columns of rows, and in their lists."""
+    for row in rows:
+        for name in columns:
+            value = row[name]
+            if isinstance(value, str):
+                yield value
+            elif isinstance(value, list):
+                yield from value
+
+
+def count_masked(text: str) -> int:
+    """How many credentials were masked in a text."""
+    return len(MARKER.findall(text))
+
+
+def credential_finding(where: str, counts: Mapping[str, int]) -> Row:
+    """What was masked, by rule; never a value."""
+    listed = ", ".join(f"{rule} ({count})" for rule, count in sorted(counts.items()))
+    return finding("info", "CREDENTIAL_REDACTED", where, f"Credentials were masked: {listed}.")

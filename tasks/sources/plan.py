@@ -1,0 +1,253 @@
+"""One task as planners write it, in any of the shapes that occur, as a row."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from tasks.sources.findings import Findings, shown
+from tasks.sources.values import flattened, name_of, prose, scalar, whole_number
+from tasks.text import clean, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_HIGHEST_LEVEL = 1_000_000
+_LARGEST_BUDGET = 2**63 - 1
+
+_BUDGETS = ("budget_tokens", "token_budget", "budget")
+_DEPENDENCIES = ("dependencies", "depends_on")
+_IDS = ("id", "task_id", "task", "name")
+_PATHS = ("path", "file", "filename", "name")
+_ACTIONS = ("action", "operation", "type", "mode")
+_COMMANDS = ("command", "cmd", "run", "commands")
+_CRITERIA = ("criterion", "description", "text", "title", "name")
+
+#: What is done to a file, by the words that plans use for it.
+_DONE: dict[str, str] = {
+    "create": "files_create",
+    "created": "files_create",
+    "add": "files_create",
+    "new": "files_create",
+    "modify": "files_modify",
+    "modified": "files_modify",
+    "update": "files_modify",
+    "edit": "files_modify",
+    "change": "files_modify",
+    "read": "files_read",
+    "reference": "files_read",
+    "delete": "files_delete",
+    "deleted": "files_delete",
+    "remove": "files_delete",
+    "move": "move",
+    "rename": "move",
+}
+_LISTS = {"files_owned": "files_modify", **{name: name for name in sorted({*_DONE.values()} - {"move"})}}
+
+_BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]?\][ \t]+)?")
+
+
+def level_of(value: object) -> int | None:
+    """A level that is a whole number of believable size, also one written as text; None for anything else."""
+    level = whole_number(value)
+    return level if level is not None and abs(level) <= _HIGHEST_LEVEL else None
+
+
+def task_row(task: dict[str, Any], position: int, findings: Findings) -> dict[str, Any]:
+    """A task as a row of the tasks frame, without number and graph. `task_id` is empty where there is none."""
+    task_id = name_of(task.get("id")) or name_of(task.get("task_id"))
+    place = f"task {task_id or position + 1}"
+    row = {
+        "task_id": task_id,
+        "title": _words(task, "title", findings, place),
+        "description": _description(task, findings, place),
+        "level": _level(task, findings, place),
+        "dependencies": _names(_first(task, _DEPENDENCIES), findings, place, "dependencies"),
+        "consumers": _names(task.get("consumers"), findings, place, "consumers"),
+        **_files(task, findings, place),
+        "acceptance_criteria": list(_criteria(task.get("acceptance_criteria"))),
+        "verification": _verification(task.get("verification")),
+        "tools": _names(task.get("tools"), findings, place, "tools"),
+        "context": prose(task.get("context")),
+        "budget_tokens": _budget(task, findings, place),
+        "position": position,
+    }
+    if not row["title"]:
+        findings.add("info", "TASK_NO_TITLE", "It has no title; its id stands for it.", place)
+    if not row["description"]:
+        findings.add("info", "TASK_NO_DESCRIPTION", "It has no description.", place)
+    return row
+
+
+def _first(task: dict[str, Any], names: Iterable[str]) -> object:
+    return next((task[name] for name in names if task.get(name) is not None), None)
+
+
+def _words(task: dict[str, Any], name: str, findings: Findings, place: str) -> str:
+    value = task.get(name)
+    if value is not None and not isinstance(value, str):
+        _report_type(name, findings, place)
+    return one_line(prose(value))
+
+
+def _description(task: dict[str, Any], findings: Findings, place: str) -> str:
+    value = task.get("description")
+    if value is not None and not isinstance(value, str):
+        _report_type("description", findings, place)
+    return prose(value)
+
+
+def _report_type(name: str, findings: Findings, place: str) -> None:
+    findings.add("info", "TASK_FIELD_TYPE", f"Its {name} is not written as expected; it was read as text.", place)
+
+
+def _level(task: dict[str, Any], findings: Findings, place: str) -> int | None:
+    value = task.get("level")
+    level = level_of(value)
+    if level is None and value is not None:
+        findings.add("info", "TASK_LEVEL", "Its level is no whole number; it counts as not given.", place)
+    return level
+
+
+def _budget(task: dict[str, Any], findings: Findings, place: str) -> int | None:
+    value = _first(task, _BUDGETS)
+    budget = whole_number(value)
+    if budget is not None and 0 < budget <= _LARGEST_BUDGET:
+        return budget
+    if value is not None:
+        message = "Its token budget is no positive whole number; the build's budget holds."
+        findings.add("warning", "TASK_BUDGET", message, place)
+    return None
+
+
+def _names(value: object, findings: Findings, place: str, field: str) -> list[str]:
+    """Ids or words, each once, from a list, one string (also with commas), or objects that have an id."""
+    if isinstance(value, str) and "," in value:
+        value = value.split(",")
+    found: list[str] = []
+    odd = False
+    for entry in flattened(list(value.items()) if isinstance(value, dict) and "id" not in value else value):
+        inner = _first(entry, _IDS) if isinstance(entry, dict) else entry[0] if isinstance(entry, tuple) else entry
+        name = name_of(inner)
+        odd = odd or not isinstance(entry, str) or not name
+        if name:
+            found.append(name)
+    if odd or (value is not None and not isinstance(value, list)):
+        _report_type(field, findings, place)
+    return list(dict.fromkeys(found))
+
+
+def _criteria(value: object) -> Iterator[str]:
+    """One line a criterion; a string of several lines, or with bullets, gives several."""
+    for entry in flattened(value):
+        if isinstance(entry, dict):
+            text = name_of(_first(entry, _CRITERIA))
+            if line := text or one_line("; ".join(_without_bullet(line) for line in prose(entry).split("\n"))):
+                yield line
+            continue
+        for line in clean(scalar(entry) or "").split("\n"):
+            if text := one_line(_without_bullet(line)):
+                yield text
+
+
+def _without_bullet(line: str) -> str:
+    return _BULLET.sub("", line, count=1)
+
+
+def _verification(value: object) -> str:
+    """The commands that prove a task, a line or more each."""
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_verification, flattened(value))))
+    if isinstance(value, dict):
+        command = _first(value, _COMMANDS)
+        return _verification(command) if command is not None else prose(value)
+    return prose(value)
+
+
+# ---- files ------------------------------------------------------------------------------------------------------
+
+
+def _files(task: dict[str, Any], findings: Findings, place: str) -> dict[str, list[str]]:
+    """The paths by what is done to them. A list that does not say it holds files to modify."""
+    found: dict[str, list[str]] = {"files_create": [], "files_modify": [], "files_read": [], "files_delete": []}
+    files = task.get("files")
+    odd = files is not None and not isinstance(files, dict)
+    if isinstance(files, dict) and not _is_entry(files):
+        for key, value in files.items():
+            column = _DONE.get(key.strip().lower())
+            if column is None and value:
+                message = f"Its files have the unknown part {shown(key)}; that was left out."
+                findings.add("warning", "TASK_FILES_PART", message, place)
+            elif column is not None:
+                odd = _add(value, column, found) or odd or not isinstance(value, list)
+    else:
+        odd = _add(files, "files_modify", found) or odd
+    for name, column in _LISTS.items():
+        if name in task:
+            odd = _add(task[name], column, found) or odd
+    if odd:
+        _report_type("files", findings, place)
+    paths = {column: list(dict.fromkeys(entries)) for column, entries in found.items()}
+    _report_paths([path for entries in paths.values() for path in entries], findings, place)
+    return paths
+
+
+def _is_entry(value: dict[str, Any]) -> bool:
+    """Whether an object names one file, not files by what is done to them."""
+    return any(isinstance(value.get(name), str) for name in _PATHS) or ("from" in value and "to" in value)
+
+
+def _add(value: object, column: str, found: dict[str, list[str]]) -> bool:
+    """Adds the paths of a value to a column; says whether anything in it was not simply a path."""
+    odd = isinstance(value, list) and any(entry is None for entry in value)
+    for entry in flattened(value):
+        if isinstance(entry, dict):
+            odd = odd or column != "move"
+            _add_object(entry, column, found)
+        elif path := name_of(entry):
+            odd = odd or not isinstance(entry, str) or column == "move"
+            found["files_modify" if column == "move" else column].append(path)
+        else:
+            odd = True
+    return odd
+
+
+def _add_object(entry: dict[str, Any], column: str, found: dict[str, list[str]]) -> None:
+    source, target = name_of(entry.get("from")), name_of(entry.get("to"))
+    if source or target:
+        found["files_delete"] += [source] if source else []
+        found["files_create"] += [target] if target else []
+        return
+    path = name_of(_first(entry, _PATHS))
+    action = next((_DONE[word] for name in _ACTIONS if (word := name_of(entry.get(name)).lower()) in _DONE), column)
+    if path:
+        found["files_modify" if action == "move" else action].append(path)
+    elif column == "move":
+        for old, new in entry.items():
+            found["files_delete"].append(one_line(old))
+            found["files_create"] += [name] if (name := name_of(new)) else []
+    else:
+        for value in entry.values():
+            _add(value, column, found)
+
+
+def _report_paths(paths: list[str], findings: Findings, place: str) -> None:
+    kinds = (
+        (
+            "PATH_GLOB",
+            "patterns, not single files",
+            [path for path in paths if re.search(r"[*?]|\[.+\]|\{.+,.+\}", path)],
+        ),
+        ("PATH_FOLDER", "folders", [path for path in paths if path.endswith(("/", "\\"))]),
+        ("PATH_COLON", "names with a colon, which not every system allows", [path for path in paths if ":" in path]),
+        ("PATH_OUTSIDE", "paths outside the project", [path for path in paths if _leads_outside(path)]),
+    )
+    for code, what, odd in kinds:
+        if odd:
+            more = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
+            findings.add("info", code, f"Its files are {what}: {shown(odd[0])}{more}; kept as written.", place)
+
+
+def _leads_outside(path: str) -> bool:
+    plain = path.replace("\\", "/")
+    return plain.startswith(("/", "~")) or ".." in plain.split("/") or bool(re.match(r"[A-Za-z]:/", plain))
