@@ -1,0 +1,203 @@
+# ruff: noqa: PLR2004 - thresholds are tuned and read best where they are used
+# ruff: noqa: SIM905 - word lists read best as text
+"""What makes a line worth keeping: words of failure, totals, states and identifiers, in any tool's output."""
+
+from __future__ import annotations
+
+import re
+
+# Ranks: what is kept first has the lowest.
+STATUS = 0.0  # the final state, the totals
+FAILURE = 1.0
+TROUBLE = 2.0  # what may well be a cause
+WARNING = 2.6
+FACT = 3.0  # an identifier, a number with a name
+EDGE = 3.4  # first and last lines
+REST = 5.0
+NOISE = 8.0
+
+DIGIT = re.compile(r"\d")
+WORD = re.compile(r"[^\W\d_]+")
+SEVERE_WORDS = frozenset(
+    "fatal critical crit emerg alert error errors errored err exception panic panicked fail failed failing fails"
+    " failure "
+    "failures aborted abort denied refused unreachable timeout timeouts crashed crash killed oom segfault corrupt "
+    "corrupted traceback unhealthy evicted backoff deadlock unauthorized forbidden severe undefined conflict conflicts "
+    "rollback rejected destroyed destroy vulnerability vulnerabilities breaking overdue unpaid breach breached "
+    "错误 失败 异常 致命 超时 拒绝 ошибка ошибки ошибок сбой отказано отказ фатальная критическая エラー 失敗 例外 "
+    "오류 실패 fehler fehlgeschlagen erreur échec échoué fallo falló errore fallito falha erro błąd".split()
+)
+SEVERE_ENDS = ("error", "exception", "failure", "failed", "killed", "backoff", "panic", "errpull")
+SEVERE_SIGNS = (
+    "错误",
+    "失败",
+    "异常",
+    "致命",
+    "超时",
+    "拒绝",
+    "エラー",
+    "失敗",
+    "例外",
+    "오류",
+    "실패",
+    "✗",
+    "✘",
+    "✖",
+    "❌",
+    "×",
+)
+TROUBLE_WORDS = frozenset(
+    "cannot unable missing invalid unexpected expired lost leak leaked degraded unknown unresolved stale broken"
+    " skipped "
+    "outdated unsupported exceeded exhausted violation violates blocked dropped retry retries retrying pending"
+    " diverged "
+    "replaced forces unmet mismatch already untracked stopped dead inactive unmerged ahead behind dangling high "
+    "не найден "
+    "найдено".split()
+)
+WARNING_WORDS = frozenset(
+    "warn warning warnings deprecated deprecation caution moderate "
+    "警告 предупреждение 경고 warnung avertissement".split()
+)
+SEVERE_PHRASE = re.compile(
+    r"(?i)already in use|already exists|no such|not permitted|no space|out of memory|too many|could not"
+    r"|can't connect|permission|read-only"
+    r"|not found|does not exist|is not defined|no module|no route"
+)
+PHRASE_WORDS = frozenset("already no out too not could permission can read does is".split())
+BENIGN = re.compile(
+    r"(?i)\b(?:0|no|zero|without|any)\s+(?:\w+\s+)?(?:errors?|failures?|failed|failing|warnings?|vulnerabilit\w+"
+    r"|conflicts?|problems?|issues?|timeouts?|retries)\b"
+    r"|\b\w*(?:errors?|failed|failures?|failing|warnings?|conflicts?|vulnerabilit\w+|timeouts?"
+    r"|retries)\w*['\"]?\s*[:=]\s*['\"]?"
+    r"(?:0(?![.\d])|none\b|null\b|false\b|\[\]|no\b)"
+    r"|[\w./@-]*(?:error|exception|fail|warn|missing|abort|timeout|conflict|retry)[\w-]*\.[a-z]\w{0,5}\b(?!:\d+: )"
+    r"|--[a-z][\w-]+|-W\w[\w-]*|\b(?:if|on)[ _-]?(?:error|failure)\b"
+)
+EXCEPTION = re.compile(
+    r"\s*(?:E\s+|\(?node:\d+\)?\s*)?(?:(?:Uncaught|Unhandled|Caused by:|Exception in thread \"[^\"]*\")\s*)*"
+    r"(?:[A-Za-z_$][\w$]*[.:/]+)*[A-Z][\w$]*(?:Error|Exception|Failure|Fault|Interrupt|Exit|Timeout"
+    r"|Warning)(?:\s\[\w+\])?(?::|\s*$)"
+    r"|\s*(?:Caused by:|panic:|fatal error:|fatal:|thread '.*' panicked|Uncaught |Unhandled )"
+)
+UNITS = (
+    "errors?|warnings?|failed|failures?|passed|passing|failing|pending|skipped|rows?|files?|tests?|suites?|insertions?|deletions?"
+    "|packages?|vulnerabilit\\w+|problems?|issues?|hosts?|objects?|total|entries|records?|items?|match(?:es)?|commits?"
+    "|director(?:y|ies)|folders?|results?|to add|to change|to destroy|added|changed|removed|upgraded|newly"
+    " installed|examples?"
+    "|loaded units|containers?|users?|jobs?|steps?|modules?|lines?|pods?|nodes?|warnings? emitted|steps"
+)
+COUNTED = re.compile(rf"(?i)(?<![\w.:-])\d[\d,]*\s+(?:\w+\s+)?(?:{UNITS})\b")
+CLOSING = re.compile(
+    r"(?i)\W{0,12}(?:(?:sub|grand )?totals?|summary|sum|result|results|found|ran \d|finished|done|completed?"
+    r"|success\w*|build success"
+    r"|build fail\w*|exit(?:ed)?(?: code| status)?|process exited|installed|plan:|apply complete|overall"
+    r"|conclusion|elapsed"
+    r"|average|all checks|no issues|up to date|your branch|on branch|head detached|it's|real\s+\d|итого|всего|合计"
+    r"|总计|共|合計|всего)(?![\w-])"
+)
+SUCCESS = re.compile(
+    r"(?i)\b(?:success(?:ful(?:ly)?)?|succeeded|passed|completed|finished|up-to-date|up to date|deployed|healthy)\b"
+)
+KEYED = re.compile(r"\s*(?:[-*•●]\s+)?[\"']?([A-Za-z_][\w .()/-]{0,40}?)[\"']?\s*(?::|=)\s+?(?=\S)|\s*(\w+)=\S")
+KEY_WORDS = frozenset(
+    "status state active result error errors message reason code exit total totals count amount id ids name url"
+    " path version "
+    "branch commit author severity level failed host image digest sha tag revision plan region cause summary title"
+    " customer "
+    "updated created due balance pid loaded process namespace node ready restarts endpoint method score rate date size "
+    "duration decision owner deadline fallback conclusion next action note usage synopsis default impact root "
+    "deployed".split()
+)
+TOTAL_KEYS = frozenset(("total", "totals", "subtotal"))
+ID_KEYS = frozenset(("id", "ids", "reason", "code", "exit"))
+PERCENT_FULL = re.compile(r"(?<![\d.])(?:9[0-9]|100)(?:\.\d+)?%")
+UNEQUAL = re.compile(r"(?<![\d/.])(\d+)/(\d+)(?![\d/.])")
+VARIABLE = re.compile(
+    r"(?i)\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|\b0x[0-9a-f]+\b|\b(?=[a-f]*\d)[0-9a-f]{7,}\b"
+    r"|\d+(?:[.,:]\d+)*"
+)
+WEEKDAY = re.compile(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b")
+REPLACED = re.compile(r"\s*# \S.* (?:will be destroyed|must be replaced)\b|.*# forces replacement")
+RESOURCE_CHANGE = re.compile(r"\s*# \S.* (?:will be|must be|has been|has changed)\b|.*# forces replacement")
+BANNER = re.compile(r"\s*([=*_#~+-])\1{2,}\s*(.*?)\s*(?:([=*_#~+-])\3{2,})?\s*$")
+
+
+def template(line: str) -> str:
+    """The line with its numbers, hashes and times blanked: lines of one template say the same thing."""
+    return VARIABLE.sub("#", line)
+
+
+def words_of(line: str) -> list[str]:
+    """The words of a line in lower case."""
+    return WORD.findall(line.lower())
+
+
+def is_severe(words: list[str]) -> bool:
+    """Whether one of the words (in lower case) names a failure."""
+    return not SEVERE_WORDS.isdisjoint(words) or any(word.endswith(SEVERE_ENDS) for word in words)
+
+
+def severity(line: str) -> float:
+    """FAILURE, TROUBLE, WARNING or REST, by the words of the line; "0 errors" and `errors.py` are no failures."""
+    words = words_of(line)
+    severe = is_severe(words) or (not line.isascii() and any(sign in line for sign in SEVERE_SIGNS))
+    if not severe and not PHRASE_WORDS.isdisjoint(words):
+        severe = SEVERE_PHRASE.search(line) is not None
+    trouble = not TROUBLE_WORDS.isdisjoint(words)
+    warned = not WARNING_WORDS.isdisjoint(words)
+    if not (severe or trouble or warned):
+        return REST
+    rest = BENIGN.sub(" ", line)
+    if rest != line:
+        return severity(rest)
+    return FAILURE if severe else TROUBLE if trouble else WARNING
+
+
+def is_total(line: str) -> bool:
+    """Whether a line gives totals or a final state."""
+    return len(line) <= 300 and bool(CLOSING.match(line) or (COUNTED.search(line) and len(line) <= 160))
+
+
+def names_something(line: str) -> bool:
+    """Whether a line is a key that identifies, with its value; such lines differ in what matters."""
+    keyed = KEYED.match(line[:200])
+    return keyed is not None and not ID_KEYS.isdisjoint(words_of(keyed[1] or keyed[2]))
+
+
+def rank_of(line: str) -> float:
+    """How early a line of any tool's output is kept, by what it says alone."""
+    head = line.strip()[:400]
+    if EXCEPTION.match(head):
+        return FAILURE - 0.1
+    found = severity(line[:2_000])
+    if found == FAILURE:
+        return FAILURE + 0.1
+    if REPLACED.match(head):
+        return FAILURE + 0.15
+    if RESOURCE_CHANGE.match(head):
+        return FAILURE + 0.6
+    if DIGIT.search(head) and is_total(head):
+        return FAILURE + 0.3
+    if found < REST:
+        return found
+    if PERCENT_FULL.search(head):
+        return WARNING
+    keyed = KEYED.match(head)
+    if keyed:
+        key = words_of(keyed[1] or keyed[2])
+        if not TOTAL_KEYS.isdisjoint(key):
+            return FAILURE + 0.5
+        if not ID_KEYS.isdisjoint(key):
+            return TROUBLE + 0.2
+        if not KEY_WORDS.isdisjoint(key):
+            return FACT
+    if CLOSING.match(head) or SUCCESS.search(head):
+        return FACT
+    return REST
+
+
+def unbanner(line: str) -> str:
+    """The words of a banner such as `==== 3 failed in 2s ====`; an ordinary line as it is."""
+    found = BANNER.match(line)
+    return found[2] if found and (found[3] or not found[2]) else line
