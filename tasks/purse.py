@@ -85,7 +85,8 @@ class Purse:
         order = {item: place for place, item in enumerate(ranked)}
         loose = sorted((*lists.get("reference", []), *lists.get("history", [])), key=order.__getitem__)
         self._pass(loose, self._left, whole=self._left)
-        self._pass(sorted((*rules, *requirements, *design), key=order.__getitem__), self._left)
+        self._pass(sorted((*requirements, *design), key=order.__getitem__), self._left)
+        self._pass(rules, self._left)
         return self._choice
 
     def fill_plainly(self, ranked: Sequence[int]) -> Choice:
@@ -125,16 +126,20 @@ class Purse:
         """
         limit = min(share, self._left)
         capped = share < self._left
+        reason = "section_budget" if capped else "budget"
         cheapest = _cheapest_from([self._goods[item].cost for item in ranked])
         room = limit
         for place, item in enumerate(ranked):
             if item in self._choice.selected:
                 continue
             if room < cheapest[place]:
-                reason = "section_budget" if capped else "budget"
                 self._refuse_rest(ranked[place:], reason, room)
                 break
-            room -= self._try(item, room, whole, capped=capped)
+            cost = self._goods[item].cost
+            if cost > room and (whole is None or cost <= whole):
+                self._refuse(item, reason, cost - room)  # most candidates end here, so without looking at ancestors
+            else:
+                room -= self._try(item, room, whole, capped=capped)
         return share - (limit - room)
 
     def _try(self, item: int, room: int, whole: int | None, *, capped: bool) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
-from tasks.markdown import is_heading
+from tasks.passages import headings, is_document, words_with_headings
 from tasks.scopes import scopes_of
 from tasks.settings import Settings
-from tasks.text import keywords, token_table
+from tasks.text import keywords
 
 NAME = "generate_candidates"
 
@@ -18,8 +18,6 @@ _ALL = (*_CALLING, "tool_result", "doc_snippet", "retrieved_doc", "memory_fact")
 
 #: The kinds of items that each phase admits.
 PHASE_KINDS: dict[str, tuple[str, ...]] = {"route": _DIALOGUE, "call": _CALLING, "interpret": _ALL, "answer": _ALL}
-
-_DOCUMENT_SECTIONS = ("requirements", "design", "reference")
 
 
 def generate_candidates(batch: Batch, settings: Settings) -> Batch:
@@ -51,15 +49,11 @@ def generate_candidates(batch: Batch, settings: Settings) -> Batch:
     return batch.with_frames(pools=pools, memberships=memberships)
 
 
-def _is_document() -> pl.Expr:
-    return pl.col("section").is_in(list(_DOCUMENT_SECTIONS)) & pl.col("task_id").is_null() & (pl.col("source") != "rules")
-
-
 def _shared_pools(batch: Batch) -> pl.DataFrame:
     """`name, item` of everything but documents: rules by scope, one's own by task, the rest by whom it belongs to."""
     owner = pl.format("{}\x1f{}", pl.col("graph").fill_null(""), pl.col("task_id").fill_null(""))
     rules = batch.items.filter(pl.col("source") == "rules").explode("tags", empty_as_null=False, keep_nulls=False)
-    others = batch.items.filter(~_is_document() & (pl.col("source") != "rules"))
+    others = batch.items.filter(~is_document() & (pl.col("source") != "rules"))
     own = pl.col("section").cast(pl.String) != "history"
     return pl.concat(
         [
@@ -151,7 +145,7 @@ def _documents(batch: Batch, settings: Settings) -> pl.DataFrame:
     A passage is matched by its own words and those of the heading right above it. A heading by itself says nothing: it
     comes in with its passages.
     """
-    passages = batch.items.filter(_is_document()).select("item", "item_id", "parent_id", "graph", "path", "text", "position")
+    passages = batch.items.filter(is_document())
     pairs = pl.concat(
         [
             batch.tasks.select("task", "graph").join(passages.select("graph", "item", "path", "position"), on="graph"),
@@ -160,16 +154,7 @@ def _documents(batch: Batch, settings: Settings) -> pl.DataFrame:
             ),
         ]
     )
-    heads = passages.filter(pl.Series([is_heading(text) for text in passages["text"]], dtype=pl.Boolean))
-    words = token_table(passages.select(pl.col("item").alias("id"), "text"), "unicode").rename({"id": "item"})
-    above = (
-        passages.join(heads.select(pl.col("item_id").alias("parent_id"), pl.col("item").alias("head")), on="parent_id")
-        .join(words.rename({"item": "head"}), on="head")
-        .select("item", "token")
-    )
-    searched = (
-        pl.concat([words, above]).unique().join(heads.select("item"), on="item", how="anti")
-    )
+    searched = words_with_headings(passages, "unicode").join(headings(passages), on="item", how="anti")
     wanted = _keywords(batch)
     matches = wanted.join(searched, on="token").group_by("task", "item").agg(pl.len().alias("matches"))
     ranked = pairs.join(matches, on=["task", "item"], how="left")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
+from tasks.passages import words_with_headings
 from tasks.settings import ScoringSettings, Settings
 from tasks.text import token_table
 
@@ -109,7 +110,7 @@ def task_words(batch: Batch, settings: ScoringSettings) -> pl.DataFrame:
 def _similarities(batch: Batch, settings: ScoringSettings) -> pl.DataFrame:
     """`task, item, similarity` of the pairs that share a word; all others have none."""
     query = task_words(batch, settings)
-    words = token_table(batch.items.select(pl.col("item").alias("id"), "text"), settings.words).rename({"id": "item"})
+    words = words_with_headings(batch.items, settings.words)
     if settings.similarity == "tags":
         words = _tag_words(batch.items, words, settings)
     codes = pl.concat([query.select("token"), words.select("token")]).unique().sort("token").with_row_index("word")

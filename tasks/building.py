@@ -1,0 +1,68 @@
+"""One build in this process, step by step: what is there, what it is, load, eight stages, write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tasks.batch import Batch
+from tasks.credentials import warm
+from tasks.outputs.identity import build_id
+from tasks.outputs.writer import existing_build, point_latest, write_build
+from tasks.pipeline import Run, peak_mb
+from tasks.settings import Settings
+from tasks.sources.inputs import Inputs, Request, discover
+from tasks.sources.load import load
+from tasks.tokens import cache_folder
+
+
+@dataclass(frozen=True)
+class Built:
+    """Where a build lies, and whether this run made it or found it."""
+
+    path: Path
+    fresh: bool
+
+
+def build(request: Request, settings: Settings, out: Path) -> Built:
+    """Builds every task of the graphs, or finds the complete build of the same inputs and settings.
+
+    Raises:
+        InputError: there is no readable graph.
+        OutputError: `out` cannot be written.
+        StageError: tasks broke a stage and may not fall back.
+    """
+    inputs = discover(request, settings)
+    name = build_id(listing(inputs), inputs.findings, settings)
+    if found := existing_build(out, name):
+        point_latest(out, name)
+        return Built(found, fresh=False)
+    run = Run(settings)
+    with timed(run, "load"):
+        warm(cache_folder() if settings.tokens.cache else None)
+        loaded = load(inputs, settings)
+    return Built(finish(run, run(loaded), name, inputs, out), fresh=True)
+
+
+def listing(inputs: Inputs) -> list[dict[str, Any]]:
+    """What went in: `path, sha256, bytes` of every file."""
+    return [{"path": file.label, "sha256": file.sha256, "bytes": len(file.data)} for file in inputs.files]
+
+
+def finish(run: Run, batch: Batch, name: str, inputs: Inputs, out: Path) -> Path:
+    """Writes a finished batch into its place."""
+    return write_build(out, name, batch, run.timings_frame(), listing(inputs), run.settings)
+
+
+@contextmanager
+def timed(run: Run, step: str) -> Iterator[None]:
+    """Adds a row to the run's timings for a step around the stages."""
+    started, clock = datetime.now(UTC), time.perf_counter()
+    yield
+    row = {"stage": step, "shard": 0, "tasks": 0, "rows": 0, "started": started}
+    run.timings.append(row | {"seconds": time.perf_counter() - clock, "peak_mb": peak_mb()})

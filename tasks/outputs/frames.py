@@ -1,0 +1,243 @@
+"""The frames of a build folder, in the contract's columns and order, drawn from a finished batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from tasks.batch import LEVELS, SECTIONS, STAGE_NAMES, Artifacts, Batch, Findings, Items, Timings, empty
+from tasks.settings import Settings
+
+_CONTEXT_COLUMNS = (
+    "graph",
+    "task_id",
+    "item_id",
+    "recency",
+    "similarity",
+    "kind_priority",
+    "token_penalty",
+    "score",
+    "rank",
+    "decision",
+    "stage",
+    "reason",
+    "duplicate_of",
+    "shortfall_tokens",
+    "prompt_order",
+    "text",
+)
+_HIDDEN_ITEM_COLUMNS = ("item", "raw", "redactions")
+
+
+def tasks_frame(batch: Batch, settings: Settings) -> pl.DataFrame:
+    """One row a task: its prompt and the counts that describe it."""
+    counted = (
+        batch.tasks.join(batch.prompts, on="task", how="left", maintain_order="left")
+        .join(_candidate_counts(batch), on="task", how="left", maintain_order="left")
+        .join(_selected_counts(batch), on="task", how="left", maintain_order="left")
+        .join(_firewalled(batch), on="task", how="left", maintain_order="left")
+    )
+    numbers = ("candidates", "included", "closures_added", "dedup_removed", "sensitivity_dropped", "firewalled", "redactions")
+    budget = pl.lit(settings.budget.tokens, pl.Int64) if settings.budget.tokens else pl.col("budget_tokens")
+    return (
+        counted.with_columns(pl.col(name).fill_null(0).cast(pl.UInt32) for name in numbers)
+        .with_columns(
+            budget_tokens=budget.fill_null(settings.budget_of()),
+            tokenizer=pl.lit(_counter_name(settings)),
+            margin=pl.lit(settings.tokens.margin, pl.Float64),
+            dropped=pl.col("candidates") - pl.col("included"),
+            status=pl.col("status").cast(pl.String),
+            tokens_by_section=pl.struct(_section_tokens(section).alias(section) for section in SECTIONS),
+        )
+        .sort("graph", "task_id")
+        .select(
+            "graph",
+            "task_id",
+            "title",
+            "level",
+            "status",
+            "prompt",
+            "prompt_tokens",
+            "budget_tokens",
+            "tokenizer",
+            "margin",
+            prompt_sha256=_sha256(pl.col("prompt")),
+            shared_prefix_tokens="shared_prefix_tokens",
+            candidates="candidates",
+            included="included",
+            dropped="dropped",
+            closures_added="closures_added",
+            dedup_removed="dedup_removed",
+            sensitivity_dropped="sensitivity_dropped",
+            firewalled="firewalled",
+            redactions="redactions",
+            tokens_by_section="tokens_by_section",
+            message="message",
+        )
+    )
+
+
+def _counter_name(settings: Settings) -> str:
+    return settings.tokens.tokenizer if settings.tokens.counter == "tiktoken" else settings.tokens.counter
+
+
+def _sha256(text: pl.Expr) -> pl.Expr:
+    import hashlib
+
+    return text.map_elements(lambda prompt: hashlib.sha256(prompt.encode()).hexdigest(), return_dtype=pl.String)
+
+
+def _section_tokens(section: str) -> pl.Expr:
+    rows = pl.col("tokens_by_section")
+    own = pl.element().struct.field("section") == section
+    return rows.list.eval(pl.when(own).then(pl.element().struct.field("tokens")).otherwise(0)).list.sum().fill_null(0).cast(pl.UInt32)
+
+
+def _candidate_counts(batch: Batch) -> pl.DataFrame:
+    """`task, candidates, closures_added, dedup_removed, sensitivity_dropped`, whole however few rows are written."""
+    first = batch.stages.filter(pl.col("stage") == STAGE_NAMES[0]).select("task", pl.col("candidates_in").alias("entered"))
+    closures = batch.stages.group_by("task").agg(pl.sum("closures_added"))
+    revived = _revived(batch).group_by("task").agg(revived=pl.len())
+    drops = (
+        batch.stages.select("task", "drops")
+        .explode("drops", empty_as_null=False, keep_nulls=False)
+        .unnest("drops")
+        .group_by("task")
+        .agg(
+            dedup_removed=pl.col("count").filter(pl.col("reason") == "duplicate").sum(),
+            sensitivity_dropped=pl.col("count").filter(pl.col("reason") == "sensitivity").sum(),
+        )
+    )
+    return (
+        first.join(closures, on="task", how="left")
+        .join(revived, on="task", how="left")
+        .join(drops, on="task", how="left")
+        .with_columns(candidates=pl.col("entered") + pl.col("closures_added") - pl.col("revived").fill_null(0))
+        .select("task", "candidates", "closures_added", "dedup_removed", "sensitivity_dropped")
+    )
+
+
+def _revived(batch: Batch) -> pl.DataFrame:
+    """`task, item` of what stage 1 left out and the closure brought back."""
+    out = batch.pools.filter(pl.col("reason").is_not_null()).select("pool", "item")
+    back = out.join(batch.added.select("item").unique(), on="item", how="semi")
+    rows = back.join(batch.memberships, on="pool").select("task", "item")
+    return rows.join(batch.added, on=["task", "item"], how="semi")
+
+
+def _selected(batch: Batch) -> pl.DataFrame:
+    if batch.candidates is None:
+        return pl.DataFrame(schema={"task": pl.UInt32, "item": pl.UInt32})
+    return batch.candidates.filter(pl.col("reason").is_null()).select("task", "item")
+
+
+def _selected_counts(batch: Batch) -> pl.DataFrame:
+    rows = _selected(batch).join(batch.items.select("item", "redactions"), on="item")
+    return rows.group_by("task").agg(included=pl.len(), redactions=pl.sum("redactions"))
+
+
+def _firewalled(batch: Batch) -> pl.DataFrame:
+    """`task, firewalled`: candidates that the firewall saw to."""
+    seen = batch.items.filter(pl.col("artifact").is_not_null()).select("item")
+    pools = batch.pools.filter(pl.col("reason").is_null()).join(seen, on="item", how="semi").group_by("pool").agg(n=pl.len())
+    added = batch.added.filter(pl.col("reason").is_null()).join(seen, on="item", how="semi").group_by("task").agg(n=pl.len())
+    pooled = batch.memberships.join(pools, on="pool").select("task", "n")
+    return pl.concat([pooled, added]).group_by("task").agg(firewalled=pl.sum("n"))
+
+
+def items_frame(batch: Batch, settings: Settings) -> pl.DataFrame:
+    """One row an item. What is at or above the floor has no text here (a placeholder where it is redacted)."""
+    floor = LEVELS.index(settings.policy.sensitivity_floor)
+    closed = pl.col("sensitivity").to_physical() >= floor
+    unseen = pl.col("raw").is_not_null() | (pl.col("text") == "")
+    placeholder = settings.policy.sensitivity_action == "redact"
+    hidden = unseen if placeholder else closed | unseen
+    return batch.items.with_columns(text=pl.when(~hidden).then("text")).select(
+        pl.col(name).cast(pl.String) if isinstance(kind, pl.Enum) else pl.col(name)
+        for name, kind in empty(Items).schema.items()
+        if name not in _HIDDEN_ITEM_COLUMNS
+    )
+
+
+def context_frames(batch: Batch, settings: Settings) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    """`(graph, task_id, frame)` of each task that has candidates: selected rows in prompt order, then by rank."""
+    names = batch.items.select("item", "item_id")
+    tasks = batch.tasks.select("task", "graph", "task_id")
+    scored = batch.candidates
+    if scored is None:
+        return
+    early = _early_drops(batch, scored, settings.audit.max_rows_per_task)
+    rows = (
+        pl.concat([scored, early], how="diagonal")
+        .join(names, on="item", maintain_order="left")
+        .join(names.rename({"item": "duplicate_of", "item_id": "kept"}), on="duplicate_of", how="left", maintain_order="left")
+        .join(tasks, on="task", maintain_order="left")
+        .with_columns(selected=pl.col("reason").is_null())
+        .sort("graph", "task_id", pl.col("selected").not_(), "prompt_order", "rank", "item_id", nulls_last=True)
+        .with_columns(
+            decision=pl.when("selected").then(pl.lit("selected")).otherwise(pl.lit("dropped")),
+            stage=pl.coalesce(pl.col("stage").cast(pl.String), pl.lit("select_and_pack")),
+            reason=pl.col("reason").cast(pl.String),
+            duplicate_of=pl.col("kept"),
+            text=pl.when("selected").then("text"),
+        )
+    )
+    for part in rows.select("task", *_CONTEXT_COLUMNS).partition_by("task", maintain_order=True, include_key=False):
+        graph, task_id = part.row(0)[:2]
+        yield graph, task_id, part
+
+
+def _early_drops(batch: Batch, scored: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Rows of candidates that went before scoring, as many a task as there is room for."""
+    out = batch.pools.filter(pl.col("reason").is_not_null())
+    if most:
+        out = out.filter(pl.int_range(pl.len()).over("pool") < most)
+    pooled = batch.memberships.join(out, on="pool").select("task", "item", "stage", "reason")
+    added = batch.added.filter(pl.col("reason").is_not_null()).select("task", "item", "stage", "reason")
+    back = batch.added.select("task", "item")
+    rows = pl.concat([pooled.join(back, on=["task", "item"], how="anti"), added]).sort("task", "item")
+    rows = rows.join(scored.select("task").unique(), on="task", how="semi", maintain_order="left")
+    if not most:
+        return rows
+    used = scored.group_by("task").agg(used=pl.len())
+    return (
+        rows.join(used, on="task", how="left", maintain_order="left")
+        .filter(pl.int_range(pl.len()).over("task") + pl.col("used").fill_null(0) < most)
+        .drop("used")
+    )
+
+
+def stages_frame(batch: Batch) -> pl.DataFrame:
+    """One row a (task, stage), stages in their order."""
+    return (
+        batch.stages.join(batch.tasks.select("task", "graph", "task_id"), on="task")
+        .sort("graph", "task_id", "stage")
+        .select(
+            "graph",
+            "task_id",
+            pl.col("stage").cast(pl.String),
+            "candidates_in",
+            "candidates_out",
+            "tokens_in",
+            "tokens_out",
+            "drops",
+            "closures_added",
+        )
+    )
+
+
+def findings_frame(batch: Batch) -> pl.DataFrame:
+    """One row a finding, sorted by its values."""
+    columns = list(empty(Findings).schema)
+    return batch.findings.select(pl.col(name).cast(pl.String) for name in columns).unique().sort(columns)
+
+
+def artifacts_frame(batch: Batch) -> pl.DataFrame:
+    """One row an artifact, without its bytes."""
+    return batch.artifacts.select(name for name in empty(Artifacts).schema if name != "content").sort("handle")
+
+
+def timings_frame(timings: pl.DataFrame) -> pl.DataFrame:
+    """One row a (stage, shard), in the order of the run."""
+    return timings.select(list(empty(Timings).schema))

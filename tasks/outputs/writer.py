@@ -1,0 +1,182 @@
+"""Writes a build beside its place and moves it there whole."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tasks.batch import Batch
+from tasks.errors import OutputError
+from tasks.outputs import frames
+from tasks.outputs.identity import MANIFEST, TIMINGS, is_complete, manifest
+from tasks.outputs.names import file_stems
+from tasks.settings import Settings
+
+LATEST = "latest"
+_PART = ".part-"
+
+
+def existing_build(out: Path, name: str) -> Path | None:
+    """The complete build of this id, its hashes checked; None where there is none."""
+    folder = out / name
+    return folder if is_complete(folder) else None
+
+
+def write_build(
+    out: Path, name: str, batch: Batch, timings: pl.DataFrame, inputs: Iterable[Mapping[str, Any]], settings: Settings
+) -> Path:
+    """Writes all files of a build, then puts it into its place in one move.
+
+    Whatever stops it midway leaves `latest` and all other builds as they were; the next run clears the remains.
+
+    Raises:
+        OutputError: the folder cannot be written; the message says why.
+    """
+    with refusing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        with _part(out) as part:
+            write_files(part, name, batch, timings, inputs, settings)
+            _publish(out, part, name)
+        point_latest(out, name)
+    return out / name
+
+
+@contextmanager
+def refusing(out: Path) -> Iterator[None]:
+    """Turns what the file system refuses into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise OutputError(f"the build cannot be written to {out} ({why}); free space or choose another --out.") from error
+
+
+def write_files(
+    folder: Path, name: str, batch: Batch, timings: pl.DataFrame, inputs: Iterable[Mapping[str, Any]], settings: Settings
+) -> None:
+    """Every file of a build, the manifest last."""
+    tasks = frames.tasks_frame(batch, settings)
+    _parquet(tasks, folder / "tasks.parquet")
+    _parquet(frames.items_frame(batch, settings), folder / "items.parquet")
+    _parquet(frames.stages_frame(batch), folder / "stages.parquet")
+    _parquet(frames.findings_frame(batch), folder / "findings.parquet")
+    _parquet(frames.timings_frame(timings), folder / TIMINGS)
+    places = _places(tasks)
+    for graph, task_id, frame in frames.context_frames(batch, settings):
+        _parquet(frame, _file(folder / "contexts", places[graph, task_id], ".parquet"))
+    for graph, task_id, prompt in tasks.select("graph", "task_id", "prompt").iter_rows():
+        if prompt is not None:
+            _file(folder / "prompts", places[graph, task_id], ".md").write_bytes(prompt.encode())
+    _write_artifacts(folder, batch)
+    text = json.dumps(manifest(folder, name, inputs, settings), indent=1, ensure_ascii=False, sort_keys=True)
+    (folder / MANIFEST).write_text(text + "\n", "utf-8")
+
+
+def _places(tasks: pl.DataFrame) -> dict[tuple[str, str], tuple[str, str]]:
+    """The folder and file stem of each task."""
+    keys = list(tasks.select("graph", "task_id").iter_rows())
+    graphs = file_stems(graph for graph, _ in keys)
+    stems = {graph: file_stems(task_id for other, task_id in keys if other == graph) for graph in graphs}
+    return {(graph, task_id): (graphs[graph], stems[graph][task_id]) for graph, task_id in keys}
+
+
+def _file(base: Path, place: tuple[str, str], suffix: str) -> Path:
+    folder = base / place[0]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{place[1]}{suffix}"
+
+
+def _parquet(frame: pl.DataFrame, path: Path) -> None:
+    frame.write_parquet(path, compression="zstd", compression_level=1)
+
+
+def _write_artifacts(folder: Path, batch: Batch) -> None:
+    _parquet(frames.artifacts_frame(batch), folder / "artifacts.parquet")
+    store = folder / "artifacts"
+    store.mkdir(mode=0o700)
+    store.chmod(0o700)
+    for digest, content in batch.artifacts.select("sha256", "content").unique("sha256").iter_rows():
+        path = store / digest
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+
+
+# ---- into place -------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _part(out: Path) -> Iterator[Path]:
+    """A folder to write in, locked while this process lives and gone afterwards unless it was moved."""
+    with _folder_lock(out):
+        _clear_remains(out)
+        part = Path(tempfile.mkdtemp(prefix=_PART, dir=out))
+        lock = os.open(part, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        part.chmod(0o755)
+        yield part
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        os.close(lock)
+
+
+def _clear_remains(out: Path) -> None:
+    """Removes what runs that died left behind: their locks went with them. The folder's lock must be held."""
+    for part in sorted(out.glob(f"{_PART}*")):
+        if part.is_symlink() or not part.is_dir():
+            part.unlink(missing_ok=True)
+            continue
+        with suppress(OSError):
+            lock = os.open(part, os.O_RDONLY)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(part, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+@contextmanager
+def _folder_lock(out: Path) -> Iterator[None]:
+    """Only one run at a time changes what an output folder lists."""
+    lock = os.open(out, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _publish(out: Path, part: Path, name: str) -> None:
+    with _folder_lock(out):
+        place = out / name
+        if is_complete(place):
+            return
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        elif place.exists():
+            place.rename(Path(tempfile.mkdtemp(prefix=_PART, dir=out)) / name)
+        part.rename(place)
+        _clear_remains(out)
+
+
+def point_latest(out: Path, name: str) -> None:
+    """Makes `latest` the build of this id, in one step."""
+    with refusing(out), _folder_lock(out):
+        link = out / LATEST
+        if link.is_symlink() and os.readlink(link) == name:
+            return
+        if link.exists() and not link.is_symlink():
+            raise OutputError(f"{link} is no link that prebrief made; move it away and run again.")
+        fresh = out / f"{_PART}{os.getpid()}-{LATEST}"
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(name)
+        fresh.replace(link)
