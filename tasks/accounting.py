@@ -6,6 +6,7 @@ import polars as pl
 
 from tasks.batch import STAGE_NAMES, Batch, StageCounts, empty
 
+
 def record(before: Batch, after: Batch, stage: str) -> Batch:
     """The batch after a stage, with one row of counts a task added.
 
@@ -25,7 +26,8 @@ def record(before: Batch, after: Batch, stage: str) -> Batch:
     )
     if stage == STAGE_NAMES[0]:
         entered = counts.with_columns(
-            candidates_in=pl.col("candidates_out") + pl.col("lost"), tokens_in=pl.col("tokens_out") + pl.col("lost_tokens")
+            candidates_in=pl.col("candidates_out") + pl.col("lost"),
+            tokens_in=pl.col("tokens_out") + pl.col("lost_tokens"),
         )
     else:
         earlier = alive_counts(before).rename({"candidates": "candidates_in", "tokens": "tokens_in"})

@@ -6,12 +6,14 @@ that wide frames carry small integers. A subset of a batch keeps these numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dataframely as dy
 import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 # ---- the words --------------------------------------------------------------------------------------------------
 
@@ -292,7 +294,9 @@ class Batch:
         return self.with_frames(**checked)
 
 
-def frame_of(schema: type[dy.Schema], rows: Sequence[dict[str, Any]], columns: Iterable[str] | None = None) -> pl.DataFrame:
+def frame_of(
+    schema: type[dy.Schema], rows: Sequence[dict[str, Any]], columns: Iterable[str] | None = None
+) -> pl.DataFrame:
     """A frame from rows of plain values, typed by a schema; `columns` leaves out those that come later."""
     types = empty(schema).schema
     wanted = list(columns) if columns is not None else list(types)

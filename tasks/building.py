@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tasks.batch import Batch
 from tasks.credentials import warm
 from tasks.outputs.identity import build_id
 from tasks.outputs.writer import existing_build, point_latest, write_build
 from tasks.pipeline import Run, peak_mb
-from tasks.settings import Settings
 from tasks.sources.inputs import Inputs, Request, discover
 from tasks.sources.load import load
 from tasks.tokens import cache_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tasks.batch import Batch
+    from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def listing(inputs: Inputs) -> list[dict[str, Any]]:
 
 def finish(run: Run, batch: Batch, name: str, inputs: Inputs, out: Path) -> Path:
     """Writes a finished batch into its place."""
-    return write_build(out, name, batch, run.timings_frame(), listing(inputs), run.settings)
+    return write_build(out, name, batch, timings=run.timings_frame(), inputs=listing(inputs), settings=run.settings)
 
 
 @contextmanager

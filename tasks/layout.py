@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from tasks.batch import SECTION_TITLES, SECTIONS
 from tasks.markdown import embed
-from tasks.settings import RenderSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tasks.settings import RenderSettings
 
 SEPARATOR = "\n\n"
 TRUNCATED = "[... truncated for context limits ...]"
@@ -68,7 +72,9 @@ def blocks(items: pl.DataFrame, settings: RenderSettings) -> pl.DataFrame:
         `item, body, block`, in the order of `items`.
     """
     texts = items["text"].unique(maintain_order=True)
-    safe = pl.DataFrame({"text": texts, "body": [embed(text) for text in texts]}, schema={"text": pl.String, "body": pl.String})
+    safe = pl.DataFrame(
+        {"text": texts, "body": [embed(text) for text in texts]}, schema={"text": pl.String, "body": pl.String}
+    )
     heads = items.select("section", "kind").unique(maintain_order=True)
     headed = heads.with_columns(
         pl.Series("label", [label(section, kind, settings) for section, kind in heads.rows()], dtype=pl.String)

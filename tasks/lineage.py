@@ -51,7 +51,7 @@ def lineage(items: pl.DataFrame) -> pl.DataFrame:
     ordered = [(item, parent_of.get(item), *row) for item, row in rows.items()]
     known = pl.DataFrame(
         [row[:6] for row in ordered],
-        schema={name: pl.UInt32 for name in ("item", "parent", "root", "depth", "enter", "leave")},
+        schema=dict.fromkeys(("item", "parent", "root", "depth", "enter", "leave"), pl.UInt32),
         orient="row",
     ).with_columns(pl.Series("key", [row[6] for row in ordered], dtype=pl.UInt32))
     alone = pl.int_range(pl.len(), dtype=pl.UInt32) + clock

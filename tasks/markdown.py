@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from markdown_it.token import Token
 
 #: Headings of an item's own text begin here: `##` opens a section and `###` is a label, both prebrief's alone.
 ITEM_HEADING = 4
@@ -33,9 +37,15 @@ LABELS = (
     "INST",
     "/INST",
 )
-_ROLES = r"system|assistant|user|human|developer|tool|tools|instructions?|prompt|context|functions?|function_calls|function_results|invoke|tool_use|tool_result|thinking"
+_ROLES = (
+    r"system|assistant|user|human|developer|tool|tools|instructions?|prompt|context|functions?|function_calls"
+    r"|function_results|invoke|tool_use|tool_result|thinking"
+)
 
-_LABEL = re.compile(rf"^([ \t>*_+-]*)\[(?=(?:{'|'.join(re.escape(label) for label in LABELS)})\b[^\]\n]*\])", re.MULTILINE | re.IGNORECASE)
+_LABEL = re.compile(
+    rf"^([ \t>*_+-]*)\[(?=(?:{'|'.join(re.escape(label) for label in LABELS)})\b[^\]\n]*\])",
+    re.MULTILINE | re.IGNORECASE,
+)
 _SPECIAL = re.compile(r"<(?=\|[^\s|<>]{1,40}\|>)")
 _SPECIAL_TAG = re.compile(rf"<(?=/?(?:[a-z]+:)?(?:{_ROLES})\b[^<>\n]*>)", re.IGNORECASE)
 _SYS = re.compile(r"<(?=</?SYS>>)")

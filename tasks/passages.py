@@ -37,6 +37,8 @@ def words_with_headings(items: pl.DataFrame, words: Words) -> pl.DataFrame:
     passages = items.filter(is_document())
     heads = passages.join(headings(passages), on="item", how="semi")
     named = heads.select(pl.col("item_id").alias("parent_id"), pl.col("item").alias("head"))
-    under = passages.join(heads.select("item"), on="item", how="anti").join(named, on="parent_id").select("item", "head")
+    under = (
+        passages.join(heads.select("item"), on="item", how="anti").join(named, on="parent_id").select("item", "head")
+    )
     above = under.join(own.rename({"item": "head"}), on="head").select("item", "token")
     return pl.concat([own, above]).unique()

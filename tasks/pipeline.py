@@ -146,7 +146,8 @@ def prefect_call() -> Call:
         return len(holder[0][0].tasks)
 
     stage_tasks = {
-        stage.__name__: task(name=stage.__name__, cache_policy=NO_CACHE, persist_result=False)(called) for stage in STAGES
+        stage.__name__: task(name=stage.__name__, cache_policy=NO_CACHE, persist_result=False)(called)
+        for stage in STAGES
     }
 
     def call(stage: Stage, batch: Batch, settings: Settings, shard: int) -> tuple[Batch, Broken]:

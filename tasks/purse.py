@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tasks.batch import SECTIONS
 from tasks.layout import PROMPT_BYTES, SEPARATOR, TRUNCATED, block, title
 from tasks.markdown import embed
-from tasks.settings import Settings
-from tasks.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tasks.settings import Settings
+    from tasks.tokens import TokenCounter
 
 _CUTTABLE = ("requirements", "design", "reference")
 _LEAST_CUT = 48  # tokens of room below which a cut passage would say too little
@@ -72,7 +75,9 @@ class Purse:
         for item in ranked:
             lists.setdefault(self._goods[item].section, []).append(item)
         if not self._pin(lists.pop("brief", [])):
-            self._choice.dropped.update(dict.fromkeys((item for rest in lists.values() for item in rest), ("budget", None)))
+            self._choice.dropped.update(
+                dict.fromkeys((item for rest in lists.values() for item in rest), ("budget", None))
+            )
             return self._choice
         shares = self._settings.packing
         rules, requirements, design = (lists.get(name, []) for name in ("rules", "requirements", "design"))

@@ -8,7 +8,20 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from tasks.accounting import record
-from tasks.batch import LEVEL, LEVELS, REASON, STAGE, STAGE_NAMES, Batch, Candidates, Memberships, Pools, Prompts, empty, frame_of
+from tasks.batch import (
+    LEVEL,
+    LEVELS,
+    REASON,
+    STAGE,
+    STAGE_NAMES,
+    Batch,
+    Candidates,
+    Memberships,
+    Pools,
+    Prompts,
+    empty,
+    frame_of,
+)
 from tasks.errors import StageError
 from tasks.layout import blocks, title
 from tasks.lineage import lineage
@@ -72,7 +85,10 @@ def with_ancestors(items: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
     known = frontier = wanted.select("item")
     while len(frontier):
         frontier = (
-            frontier.join(links, on="item").select(pl.col("parent").alias("item")).unique().join(known, on="item", how="anti")
+            frontier.join(links, on="item")
+            .select(pl.col("parent").alias("item"))
+            .unique()
+            .join(known, on="item", how="anti")
         )
         known = pl.concat([known, frontier])
     return items.join(known, on="item", how="semi", maintain_order="left")
@@ -101,7 +117,10 @@ def fall_back(loaded: Batch, built: Batch, broken: Broken, stages: Sequence[Stag
     Raises:
         StageError: `policy.fallback_to_full` is off.
     """
-    names = {task: f"{graph}/{task_id}" for task, graph, task_id in loaded.tasks.select("task", "graph", "task_id").iter_rows()}
+    names = {
+        task: f"{graph}/{task_id}"
+        for task, graph, task_id in loaded.tasks.select("task", "graph", "task_id").iter_rows()
+    }
     if not settings.policy.fallback_to_full:
         listed = ", ".join(f"{names[task]} at {broken[task]}" for task in sorted(broken))
         raise StageError(f"tasks broke a stage: {listed}; mend their inputs or set policy.fallback_to_full.")
@@ -112,7 +131,10 @@ def fall_back(loaded: Batch, built: Batch, broken: Broken, stages: Sequence[Stag
         for name in ("candidates", "prompts", "stages", "memberships", "added")
         if (frame := getattr(built, name)) is not None
     }
-    found = [kept.get("candidates", empty(Candidates)), *(part.candidates for part in parts if part.candidates is not None)]
+    found = [
+        kept.get("candidates", empty(Candidates)),
+        *(part.candidates for part in parts if part.candidates is not None),
+    ]
     return built.with_frames(
         tasks=loaded.tasks,
         items=_overlaid(built.items, parts),
@@ -146,7 +168,9 @@ def _full_context(loaded: Batch, task: int, broke: str, stages: Sequence[Stage],
     ok = pl.col("status").cast(pl.String) == "ok"
     status = pl.when(ok).then(pl.lit("fallback", empty(Prompts).schema["status"])).otherwise("status")
     return built.with_frames(
-        prompts=built.prompts.with_columns(message=pl.when(ok).then(pl.lit(message)).otherwise("message"), status=status)
+        prompts=built.prompts.with_columns(
+            message=pl.when(ok).then(pl.lit(message)).otherwise("message"), status=status
+        )
     )
 
 
@@ -206,7 +230,9 @@ def _head(batch: Batch, settings: Settings) -> Batch:
     rows = candidates.select("item").join(facts, on="item", maintain_order="left")
     costs = counter.count([f"{block}\n\n" for block in rows["block"]])
     left = settings.countable(batch.tasks["budget_tokens"][0])
-    left -= sum(counter.count([f"{title(section, settings.render)}\n\n" for section in rows["section"].unique().sort()]))
+    left -= sum(
+        counter.count([f"{title(section, settings.render)}\n\n" for section in rows["section"].unique().sort()])
+    )
     chosen: dict[int, str] = {}
     parents = dict(lineage(batch.items).select("item", "parent").iter_rows())
     ranked = sorted(zip(rows.iter_rows(named=True), costs, strict=True), key=lambda pair: pair[0]["section"] != "brief")
@@ -215,7 +241,9 @@ def _head(batch: Batch, settings: Settings) -> Batch:
         if cost <= left and (above is None or above in chosen):
             chosen[row["item"]] = row["body"]
             left -= cost
-    bodies = pl.DataFrame({"item": list(chosen), "body": list(chosen.values())}, schema={"item": pl.UInt32, "body": pl.String})
+    bodies = pl.DataFrame(
+        {"item": list(chosen), "body": list(chosen.values())}, schema={"item": pl.UInt32, "body": pl.String}
+    )
     marked = candidates.join(bodies, on="item", how="left", maintain_order="left")
     out = pl.col("body").is_null()
     return batch.with_frames(

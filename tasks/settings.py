@@ -50,7 +50,9 @@ class PolicySettings(_Section):
 class SpecSettings(_Section):
     """How spec passages become candidates."""
 
-    top: int | None = Field(default=None, gt=0, description="Keep the best passages of a document; None fills by score.")
+    top: int | None = Field(
+        default=None, gt=0, description="Keep the best passages of a document; None fills by score."
+    )
 
 
 class Weights(_Section):
@@ -77,7 +79,9 @@ class ScoringSettings(_Section):
 class DedupSettings(_Section):
     """When one candidate repeats another."""
 
-    threshold: float = Field(default=0.85, ge=0, description="Least Jaccard similarity of two duplicates; above 1: off.")
+    threshold: float = Field(
+        default=0.85, ge=0, description="Least Jaccard similarity of two duplicates; above 1: off."
+    )
     guards: bool = Field(
         default=True, description="Relatives, negations, changed numbers, policies and the brief are no duplicates."
     )
@@ -133,7 +137,9 @@ class AuditSettings(_Section):
 class ReadingSettings(_Section):
     """What is read at all."""
 
-    max_bytes: int = Field(default=64 * 1024 * 1024, gt=0, description="A larger input file is left out, with a finding.")
+    max_bytes: int = Field(
+        default=64 * 1024 * 1024, gt=0, description="A larger input file is left out, with a finding."
+    )
 
 
 class RunSettings(_Section):
@@ -184,7 +190,7 @@ class Settings(BaseSettings):
         return tokens
 
     def budget_of(self, own_budget: int | None = None) -> int:
-        """Tokens that a task's prompt may hold, margin included: what is set for all, else its own, else the phase's."""
+        """Tokens that a prompt may hold, margin included: the one set for all, else its own, else the phase's."""
         return self.budget.tokens or own_budget or PHASE_BUDGETS[self.policy.phase]
 
     def identity(self) -> dict[str, Any]:
@@ -242,4 +248,6 @@ def _read(file: Path) -> dict[str, Any]:
 def _sentence(error: ValidationError, file: Path | None) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "settings"
-    return f"setting {place}{f' (see {file})' if file else ''}: {first['msg']}; correct it there, by flag or PREBRIEF_*."
+    return (
+        f"setting {place}{f' (see {file})' if file else ''}: {first['msg']}; correct it there, by flag or PREBRIEF_*."
+    )

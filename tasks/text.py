@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 Words = Literal["unicode", "ascii"]
 
@@ -18,19 +20,25 @@ STOP_WORDS = frozenset(
     hers herself him himself his how if in into is it its itself just me more most my myself no nor not now of off on
     once only or other our ours ourselves out over own same she should so some such than that the their theirs them
     themselves then there these they this those through to too under until up us very was we were what when where which
-    while who whom why will with would you your yours yourself yourselves""".split()
+    while who whom why will with would you your yours yourself yourselves""".split()  # noqa: SIM905 - words, not a list
 )
 
 #: Words that stand in most tasks of any plan, so that they pick no passage.
 PLAN_WORDS = frozenset(
     """add adds added also change changes create creates created ensure existing file files implement implements
     implementation include includes make makes must need needs new one provide provides run runs set support supports
-    task tasks update updates updated use used uses using via well within without work works write""".split()
+    task tasks update updates updated use used uses using via well within without work works write""".split()  # noqa: SIM905
 )
+
+_LEAST_WORD = 2  # characters of a word that counts, East Asian characters aside
+_LEAST_KEYWORD = 4  # of a keyword in prose, acronyms aside
+_LEAST_PART = 3  # of a keyword in a file's stem
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
-_INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -94,11 +102,13 @@ def token_table(texts: pl.DataFrame, words: Words) -> pl.DataFrame:
         found = [pieces, parts]
     else:
         whole = pl.concat([pieces, parts])
-        named = _parts(whole.filter(pl.col("token").str.contains(r"_|\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}")), r"[^_ ]+", camel=True)
+        named = _parts(
+            whole.filter(pl.col("token").str.contains(r"_|\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}")), r"[^_ ]+", camel=True
+        )
         eastern = _parts(whole.filter(pl.col("token").str.contains(_EASTERN)), _EASTERN)
         found = [whole.filter(~pl.col("token").str.contains(_EASTERN)), named, eastern]
     token = pl.col("token").str.to_lowercase()
-    long_enough = (pl.col("token").str.len_chars() >= 2) | pl.col("token").str.contains(_EASTERN)
+    long_enough = (pl.col("token").str.len_chars() >= _LEAST_WORD) | pl.col("token").str.contains(_EASTERN)
     return (
         pl.concat(found)
         .select("id", token)
@@ -188,10 +198,10 @@ def keywords(prose: str, paths: Iterable[str]) -> frozenset[str]:
     for piece in _PIECE.findall(prose):
         for word in _PART.findall(piece):
             named = _CAMEL.split(word)
-            found.update(part.lower() for part in (word, *named) if len(part) > 3 or _ACRONYM.match(part))
+            found.update(part.lower() for part in (word, *named) if len(part) >= _LEAST_KEYWORD or _ACRONYM.match(part))
     for path in paths:
         stem = path.rstrip("/").rsplit("/", 1)[-1]
         stem = stem.split(".", 1)[0] if not stem.startswith(".") else stem[1:].split(".", 1)[0]
         for word in _PART.findall(stem):
-            found.update(part.lower() for part in (word, *_CAMEL.split(word)) if len(part) > 2)
+            found.update(part.lower() for part in (word, *_CAMEL.split(word)) if len(part) >= _LEAST_PART)
     return frozenset(found - STOP_WORDS - PLAN_WORDS)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib
+import importlib.util
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from unittest.mock import patch
@@ -18,6 +16,8 @@ from unittest.mock import patch
 from tasks.errors import SettingsError, VocabularyError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tiktoken import Encoding
 
     from tasks.settings import TokenSettings
@@ -80,7 +80,7 @@ def token_counter(settings: TokenSettings) -> TokenCounter:
 
 
 @lru_cache(maxsize=8)
-def _counter(counter: str, tokenizer: str, cache: bool) -> TokenCounter:  # noqa: FBT001 - a cache key
+def _counter(counter: str, tokenizer: str, cache: bool) -> TokenCounter:
     if counter == "tiktoken":
         return TiktokenCounter(tokenizer, cache_folder() if cache else None)
     module, _, name = counter.partition(":")
@@ -88,7 +88,7 @@ def _counter(counter: str, tokenizer: str, cache: bool) -> TokenCounter:  # noqa
         return FunctionCounter(counter, getattr(importlib.import_module(module), name))
     except (ImportError, AttributeError, ValueError) as error:
         raise SettingsError(
-            f"tokens.counter {counter!r} cannot be imported ({error}); name 'tiktoken' or a function as 'module:function'."
+            f"tokens.counter {counter!r} cannot be imported ({error}); use 'tiktoken' or module:function."
         ) from error
 
 
@@ -144,10 +144,13 @@ def _vocabulary_folder(url: str, expected_hash: str | None, cache: Path | None, 
 
 
 def _bundled(url: str) -> bytes:
+    """The vocabulary that bpe-openai brings along. Importing that package would load all of its tables: seconds."""
     name = url.rsplit("/", 1)[1] + ".gz"
+    package = importlib.util.find_spec("bpe_openai")
+    folders = list(package.submodule_search_locations or ()) if package else []
     try:
-        return gzip.decompress((resources.files("bpe_openai") / "data" / name).read_bytes())
-    except (OSError, ModuleNotFoundError) as error:
+        return gzip.decompress(Path(*folders[:1], "data", name).read_bytes())
+    except (OSError, EOFError) as error:
         raise VocabularyError(
             f"the vocabulary {name} is not bundled; use o200k_base or cl100k_base, or set TIKTOKEN_CACHE_DIR."
         ) from error

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from tasks.batch import LEVELS, SECTIONS, STAGE_NAMES, Artifacts, Batch, Findings, Items, Timings, empty
-from tasks.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tasks.settings import Settings
 
 _CONTEXT_COLUMNS = (
     "graph",
@@ -38,7 +43,15 @@ def tasks_frame(batch: Batch, settings: Settings) -> pl.DataFrame:
         .join(_selected_counts(batch), on="task", how="left", maintain_order="left")
         .join(_firewalled(batch), on="task", how="left", maintain_order="left")
     )
-    numbers = ("candidates", "included", "closures_added", "dedup_removed", "sensitivity_dropped", "firewalled", "redactions")
+    numbers = (
+        "candidates",
+        "included",
+        "closures_added",
+        "dedup_removed",
+        "sensitivity_dropped",
+        "firewalled",
+        "redactions",
+    )
     budget = pl.lit(settings.budget.tokens, pl.Int64) if settings.budget.tokens else pl.col("budget_tokens")
     return (
         counted.with_columns(pl.col(name).fill_null(0).cast(pl.UInt32) for name in numbers)
@@ -83,20 +96,25 @@ def _counter_name(settings: Settings) -> str:
 
 
 def _sha256(text: pl.Expr) -> pl.Expr:
-    import hashlib
-
     return text.map_elements(lambda prompt: hashlib.sha256(prompt.encode()).hexdigest(), return_dtype=pl.String)
 
 
 def _section_tokens(section: str) -> pl.Expr:
     rows = pl.col("tokens_by_section")
     own = pl.element().struct.field("section") == section
-    return rows.list.eval(pl.when(own).then(pl.element().struct.field("tokens")).otherwise(0)).list.sum().fill_null(0).cast(pl.UInt32)
+    return (
+        rows.list.eval(pl.when(own).then(pl.element().struct.field("tokens")).otherwise(0))
+        .list.sum()
+        .fill_null(0)
+        .cast(pl.UInt32)
+    )
 
 
 def _candidate_counts(batch: Batch) -> pl.DataFrame:
     """`task, candidates, closures_added, dedup_removed, sensitivity_dropped`, whole however few rows are written."""
-    first = batch.stages.filter(pl.col("stage") == STAGE_NAMES[0]).select("task", pl.col("candidates_in").alias("entered"))
+    first = batch.stages.filter(pl.col("stage") == STAGE_NAMES[0]).select(
+        "task", pl.col("candidates_in").alias("entered")
+    )
     closures = batch.stages.group_by("task").agg(pl.sum("closures_added"))
     revived = _revived(batch).group_by("task").agg(revived=pl.len())
     drops = (
@@ -140,8 +158,18 @@ def _selected_counts(batch: Batch) -> pl.DataFrame:
 def _firewalled(batch: Batch) -> pl.DataFrame:
     """`task, firewalled`: candidates that the firewall saw to."""
     seen = batch.items.filter(pl.col("artifact").is_not_null()).select("item")
-    pools = batch.pools.filter(pl.col("reason").is_null()).join(seen, on="item", how="semi").group_by("pool").agg(n=pl.len())
-    added = batch.added.filter(pl.col("reason").is_null()).join(seen, on="item", how="semi").group_by("task").agg(n=pl.len())
+    pools = (
+        batch.pools.filter(pl.col("reason").is_null())
+        .join(seen, on="item", how="semi")
+        .group_by("pool")
+        .agg(n=pl.len())
+    )
+    added = (
+        batch.added.filter(pl.col("reason").is_null())
+        .join(seen, on="item", how="semi")
+        .group_by("task")
+        .agg(n=pl.len())
+    )
     pooled = batch.memberships.join(pools, on="pool").select("task", "n")
     return pl.concat([pooled, added]).group_by("task").agg(firewalled=pl.sum("n"))
 
@@ -171,7 +199,12 @@ def context_frames(batch: Batch, settings: Settings) -> Iterator[tuple[str, str,
     rows = (
         pl.concat([scored, early], how="diagonal")
         .join(names, on="item", maintain_order="left")
-        .join(names.rename({"item": "duplicate_of", "item_id": "kept"}), on="duplicate_of", how="left", maintain_order="left")
+        .join(
+            names.rename({"item": "duplicate_of", "item_id": "kept"}),
+            on="duplicate_of",
+            how="left",
+            maintain_order="left",
+        )
         .join(tasks, on="task", maintain_order="left")
         .with_columns(selected=pl.col("reason").is_null())
         .sort("graph", "task_id", pl.col("selected").not_(), "prompt_order", "rank", "item_id", nulls_last=True)

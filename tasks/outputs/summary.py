@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tasks.outputs.reader import BuildFolder
+if TYPE_CHECKING:
+    from tasks.outputs.reader import BuildFolder
 
 
 def build_summary(folder: BuildFolder) -> dict[str, Any]:
@@ -48,4 +49,4 @@ def stage_summary(folder: BuildFolder) -> list[dict[str, Any]]:
 
 
 def _counted(column: pl.Series) -> dict[str, int]:
-    return {value: count for value, count in column.value_counts().sort(column.name).rows()}
+    return dict(column.value_counts().sort(column.name).rows())

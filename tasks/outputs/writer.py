@@ -7,19 +7,22 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from tasks.batch import Batch
 from tasks.errors import OutputError
 from tasks.outputs import frames
 from tasks.outputs.identity import MANIFEST, TIMINGS, is_complete, manifest
 from tasks.outputs.names import file_stems
-from tasks.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import polars as pl
+
+    from tasks.batch import Batch
+    from tasks.settings import Settings
 
 LATEST = "latest"
 _PART = ".part-"
@@ -32,7 +35,13 @@ def existing_build(out: Path, name: str) -> Path | None:
 
 
 def write_build(
-    out: Path, name: str, batch: Batch, timings: pl.DataFrame, inputs: Iterable[Mapping[str, Any]], settings: Settings
+    out: Path,
+    name: str,
+    batch: Batch,
+    *,
+    timings: pl.DataFrame,
+    inputs: Iterable[Mapping[str, Any]],
+    settings: Settings,
 ) -> Path:
     """Writes all files of a build, then puts it into its place in one move.
 
@@ -44,7 +53,7 @@ def write_build(
     with refusing(out):
         out.mkdir(parents=True, exist_ok=True)
         with _part(out) as part:
-            write_files(part, name, batch, timings, inputs, settings)
+            write_files(part, name, batch, timings=timings, inputs=inputs, settings=settings)
             _publish(out, part, name)
         point_latest(out, name)
     return out / name
@@ -57,11 +66,19 @@ def refusing(out: Path) -> Iterator[None]:
         yield
     except OSError as error:
         why = error.strerror or type(error).__name__
-        raise OutputError(f"the build cannot be written to {out} ({why}); free space or choose another --out.") from error
+        raise OutputError(
+            f"the build cannot be written to {out} ({why}); free space or choose another --out."
+        ) from error
 
 
 def write_files(
-    folder: Path, name: str, batch: Batch, timings: pl.DataFrame, inputs: Iterable[Mapping[str, Any]], settings: Settings
+    folder: Path,
+    name: str,
+    batch: Batch,
+    *,
+    timings: pl.DataFrame,
+    inputs: Iterable[Mapping[str, Any]],
+    settings: Settings,
 ) -> None:
     """Every file of a build, the manifest last."""
     tasks = frames.tasks_frame(batch, settings)
@@ -172,7 +189,7 @@ def point_latest(out: Path, name: str) -> None:
     """Makes `latest` the build of this id, in one step."""
     with refusing(out), _folder_lock(out):
         link = out / LATEST
-        if link.is_symlink() and os.readlink(link) == name:
+        if link.is_symlink() and link.readlink() == Path(name):
             return
         if link.exists() and not link.is_symlink():
             raise OutputError(f"{link} is no link that prebrief made; move it away and run again.")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
 from tasks.passages import headings, is_document, words_with_headings
 from tasks.scopes import scopes_of
-from tasks.settings import Settings
 from tasks.text import keywords
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
 
 NAME = "generate_candidates"
 
@@ -59,7 +63,9 @@ def _shared_pools(batch: Batch) -> pl.DataFrame:
         [
             rules.select(pl.format("rules\x1f{}", "tags").alias("name"), "item").unique(),
             others.select(
-                pl.format("{}\x1f{}", pl.when(own).then(pl.lit("own")).otherwise(pl.lit("history")), owner).alias("name"),
+                pl.format("{}\x1f{}", pl.when(own).then(pl.lit("own")).otherwise(pl.lit("history")), owner).alias(
+                    "name"
+                ),
                 "item",
             ),
         ]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
 from tasks.lineage import parents
-from tasks.settings import Settings
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
 
 NAME = "resolve_dependency_closure"
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
 from tasks.lineage import lineage
-from tasks.settings import Settings
 from tasks.text import difference_marks, token_table
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
 
 NAME = "deduplicate_candidates"
 
@@ -71,9 +73,13 @@ def _classes(items: pl.DataFrame, words: pl.DataFrame, *, guards: bool) -> pl.Da
         marks, group = difference_marks(pl.col("text")), _group()
     else:
         key, marks, group = pl.col("words"), pl.lit(""), pl.lit("any")
-    rows = rows.select("item", key.alias("words"), marks.alias("marks"), group.alias("group"), pl.col("size").fill_null(0))
+    rows = rows.select(
+        "item", key.alias("words"), marks.alias("marks"), group.alias("group"), pl.col("size").fill_null(0)
+    )
     identity = pl.struct("words", "marks", "group").rank("dense").cast(pl.UInt32)
-    return rows.drop_nulls("words").filter(pl.col("group") != "brief").with_columns(identity.alias("class")).drop("words")
+    return (
+        rows.drop_nulls("words").filter(pl.col("group") != "brief").with_columns(identity.alias("class")).drop("words")
+    )
 
 
 def _group() -> pl.Expr:
@@ -105,8 +111,10 @@ def _edges(classes: pl.DataFrame, words: pl.DataFrame, threshold: float) -> pl.D
     kinds = kinds.filter(pl.col("size") > 0)
     worded = kinds.select("class", "item").join(words, on="item").select("class", "token")
     order = worded.group_by("token").agg(df=pl.len()).sort("df", "token").with_row_index("word")
-    coded = worded.join(order.select("token", "word"), on="token").select("class", "word").join(
-        kinds.select("class", "size"), on="class"
+    coded = (
+        worded.join(order.select("token", "word"), on="token")
+        .select("class", "word")
+        .join(kinds.select("class", "size"), on="class")
     )
     least = (pl.col("size") * threshold - 1e-9).ceil()
     first = (
@@ -181,9 +189,7 @@ def _set_relatives_apart(
     apart = pl.concat([near["item"], near["item_b"]]).unique().sort()
     top = classes["class"].max()
     assert isinstance(top, int)
-    alone = pl.DataFrame({"item": apart}).with_columns(
-        alone=pl.int_range(pl.len(), dtype=pl.UInt32) + top + 1
-    )
+    alone = pl.DataFrame({"item": apart}).with_columns(alone=pl.int_range(pl.len(), dtype=pl.UInt32) + top + 1)
     renamed = classes.join(alone, on="item", how="left", maintain_order="left").with_columns(
         old=pl.col("class"), **{"class": pl.coalesce("alone", "class").cast(pl.UInt32)}
     )
@@ -216,16 +222,20 @@ def _set_relatives_apart(
 def _lost(pairs: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
     """`task, item, winner` of the candidates that go.
 
-    The best of a class stands for it. A class goes if a better class that may replace it was kept; all of its items then
-    go, else all but the best. Rounds settle at least the best unsettled class of every chain.
+    The best of a class stands for it. A class goes if a better class that may replace it was kept; all of its items
+    then go, else all but the best. Rounds settle at least the best unsettled class of every chain.
     """
     best = (
-        pairs.sort("task", "rank").group_by("task", "class", maintain_order=True).agg(pl.first("rank"), head=pl.first("item"))
+        pairs.sort("task", "rank")
+        .group_by("task", "class", maintain_order=True)
+        .agg(pl.first("rank"), head=pl.first("item"))
     )
     rivals = (
         best.select("task", "class", "rank")
         .join(edges.select(pl.col("loser").alias("class"), "winner"), on="class")
-        .join(best.select("task", pl.col("class").alias("winner"), pl.col("rank").alias("better")), on=["task", "winner"])
+        .join(
+            best.select("task", pl.col("class").alias("winner"), pl.col("rank").alias("better")), on=["task", "winner"]
+        )
         .filter(pl.col("better") < pl.col("rank"))
         .select("task", "class", "winner", "better")
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from tasks.batch import Artifacts, Batch, empty
-from tasks.settings import Settings
 from tasks.summaries import lead, summarise
 from tasks.tokens import token_counter
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
 
 NAME = "apply_firewall_to_batch"
 DEFAULT_MEDIA_TYPE = "text/plain"

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import KINDS, REASON, REASONS, SECTIONS, STAGE, Batch
+from tasks.batch import REASON, STAGE, Batch
 from tasks.layout import blocks
 from tasks.lineage import lineage
 from tasks.purse import Choice, Offer, Purse
-from tasks.settings import Settings
 from tasks.tokens import TokenCounter, token_counter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tasks.settings import Settings
 
 NAME = "select_and_pack"
 
 
 def select_and_pack(batch: Batch, settings: Settings) -> Batch:
-    """Fills each task's budget: pinned brief, then rules, spec, and the rest, best first, ancestors with their children.
+    """Fills each budget: the pinned brief, then rules, spec and the rest, best first, ancestors with their children.
 
     An item costs what it adds to the rendered prompt: its text, its label, its separator, its section's title where it
     is the first, and any ancestor that is not in yet. One that does not fit is passed over and the next is tried. Only
@@ -32,7 +36,9 @@ def select_and_pack(batch: Batch, settings: Settings) -> Batch:
     counter = token_counter(settings.tokens)
     alive = candidates.filter(pl.col("reason").is_null())
     offered = _offered(alive, batch.items, settings)
-    goods = _goods(batch.items.join(offered.select("item").unique(), on="item", how="semi"), batch.items, counter, settings)
+    goods = _goods(
+        batch.items.join(offered.select("item").unique(), on="item", how="semi"), batch.items, counter, settings
+    )
     budgets = dict(batch.tasks.select("task", "budget_tokens").iter_rows())
     choices: list[tuple[int, Choice]] = []
     for (task,), rows in offered.group_by("task", maintain_order=True):
@@ -40,7 +46,7 @@ def select_and_pack(batch: Batch, settings: Settings) -> Batch:
         ranked = rows["item"].to_list()
         choice = purse.fill_plainly(ranked) if settings.packing.rule == "plain" else purse.fill(ranked)
         choices.append((task, choice))
-    return batch.with_frames(candidates=_marked(candidates, offered, _outcomes(choices)))
+    return batch.with_frames(candidates=_marked(candidates, _outcomes(choices)))
 
 
 def _offered(alive: pl.DataFrame, items: pl.DataFrame, settings: Settings) -> pl.DataFrame:
@@ -56,15 +62,16 @@ def _offered(alive: pl.DataFrame, items: pl.DataFrame, settings: Settings) -> pl
     )
 
 
-def _goods(
-    offered: pl.DataFrame, items: pl.DataFrame, counter: TokenCounter, settings: Settings
-) -> dict[int, Offer]:
+def _goods(offered: pl.DataFrame, items: pl.DataFrame, counter: TokenCounter, settings: Settings) -> dict[int, Offer]:
     """What each item is and costs, by its place; for ancestors beyond the horizon too."""
     family = lineage(items).select("item", "parent")
     chain = frontier = offered.select("item")
     while len(frontier):
         frontier = (
-            frontier.join(family, on="item").select(pl.col("parent").alias("item")).drop_nulls().unique()
+            frontier.join(family, on="item")
+            .select(pl.col("parent").alias("item"))
+            .drop_nulls()
+            .unique()
             .join(chain, on="item", how="anti")
         )
         chain = pl.concat([chain, frontier])
@@ -75,7 +82,9 @@ def _goods(
     return {
         item: Offer(parent, section, kind, cost, len(block.encode()) + 2, tokens, text, body)
         for (item, parent, section, kind, tokens, text, body, block), cost in zip(
-            drawn.select("item", "parent", "section", "kind", "tokens", "text", "body", "block").iter_rows(), costs, strict=True
+            drawn.select("item", "parent", "section", "kind", "tokens", "text", "body", "block").iter_rows(),
+            costs,
+            strict=True,
         )
     }
 
@@ -104,7 +113,7 @@ def _outcomes(choices: Iterable[tuple[int, Choice]]) -> pl.DataFrame:
     )
 
 
-def _marked(candidates: pl.DataFrame, offered: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
+def _marked(candidates: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
     """The candidates with what packing decided; those still in that it never considered lie beyond the horizon."""
     marked = candidates.join(outcomes, on=["task", "item"], how="left", maintain_order="left")
     still_in = pl.col("reason").is_null()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from tasks.batch import REASON, SECTIONS, STAGE, Batch, Prompts, frame_of
 from tasks.layout import PROMPT_BYTES, SEPARATOR, compose, label, labelled, title
 from tasks.lineage import lineage
-from tasks.settings import Settings
 from tasks.tokens import TokenCounter, token_counter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasks.settings import Settings
 
 NAME = "render_context"
 
@@ -176,7 +180,8 @@ def _over_budget(draft: _Draft, short: int | None) -> dict[str, object]:
         "task": draft.task,
         "status": "over_budget",
         "tokens_by_section": [],
-        "message": f"The brief alone needs {missing} the {draft.budget} that may be counted; raise the budget or shorten the task.",
+        "message": f"The brief alone needs {missing} the {draft.budget} that may be counted; raise the budget or "
+        "shorten the task.",
     }
 
 
@@ -197,7 +202,7 @@ def _shared_prefixes(drafts: Sequence[_Draft], settings: Settings) -> dict[int, 
             by_graph.setdefault(draft.graph, []).append((draft.task, draft.units(settings)))
     prefixes: dict[int, str] = {}
     for prompts in by_graph.values():
-        if len(prompts) < 2:
+        if len(prompts) == 1:
             continue
         group, depth = prompts, 0
         while True:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
 from tasks.passages import words_with_headings
-from tasks.settings import ScoringSettings, Settings
 from tasks.text import token_table
+
+if TYPE_CHECKING:
+    from tasks.settings import ScoringSettings, Settings
 
 NAME = "score_candidates"
 
@@ -125,7 +129,9 @@ def _similarities(batch: Batch, settings: ScoringSettings) -> pl.DataFrame:
 def _tag_words(items: pl.DataFrame, words: pl.DataFrame, settings: ScoringSettings) -> pl.DataFrame:
     """The words of an item's tags in place of those of its text, where it has any."""
     tagged = items.filter(pl.col("tags").list.len() > 0)
-    tags = token_table(tagged.select(pl.col("item").alias("id"), pl.col("tags").list.join(" ").alias("text")), settings.words)
+    tags = token_table(
+        tagged.select(pl.col("item").alias("id"), pl.col("tags").list.join(" ").alias("text")), settings.words
+    )
     return pl.concat([words.join(tagged, on="item", how="anti"), tags.rename({"id": "item"}).select("item", "token")])
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from tasks.batch import LEVEL, LEVELS, REASON, STAGE, Batch
 from tasks.lineage import parents
-from tasks.settings import Settings
 from tasks.tokens import token_counter
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
 
 NAME = "apply_sensitivity_filter"
 
@@ -25,9 +29,7 @@ def apply_sensitivity_filter(batch: Batch, settings: Settings) -> Batch:
     items = _emptied(batch.items, closed, settings if redact else None)
     if redact:
         return batch.with_frames(items=items)
-    return batch.with_frames(
-        items=items, pools=_dropped(batch.pools, closed), added=_dropped(batch.added, closed)
-    )
+    return batch.with_frames(items=items, pools=_dropped(batch.pools, closed), added=_dropped(batch.added, closed))
 
 
 def _closed(items: pl.DataFrame, floor: int) -> pl.DataFrame:

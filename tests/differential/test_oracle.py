@@ -52,7 +52,13 @@ def oracle_rows() -> list[tuple[str, dict]]:
 
 def find_log(name: str) -> Path | None:
     data = ROOT.parent / "shared" / "data"
-    places = (ORACLES, ORACLES.parent, ORACLES.parent / "history", ORACLES.parent / "history" / "scenarios", data / "history")
+    places = (
+        ORACLES,
+        ORACLES.parent,
+        ORACLES.parent / "history",
+        ORACLES.parent / "history" / "scenarios",
+        data / "history",
+    )
     for place in places:
         if (place / name).is_file():
             return place / name
@@ -139,7 +145,9 @@ def with_given_estimates(batch: Batch) -> Batch:
 ROWS = oracle_rows() if ORACLES.is_dir() else []
 
 
-@pytest.mark.skipif(not ROWS, reason=f"no oracle in {ORACLES.name}: set PREBRIEF_ORACLES to a folder of recorded results")
+@pytest.mark.skipif(
+    not ROWS, reason=f"no oracle in {ORACLES.name}: set PREBRIEF_ORACLES to a folder of recorded results"
+)
 @pytest.mark.parametrize(
     ("source", "row"),
     ROWS,
