@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tasks.credentials import warm
-from tasks.outputs.identity import build_id
+from tasks.outputs.identity import build_id, canonical
 from tasks.outputs.writer import existing_build, point_latest, write_build
 from tasks.pipeline import Run, peak_mb
 from tasks.sources.inputs import Inputs, Request, discover
@@ -41,7 +42,7 @@ def build(request: Request, settings: Settings, out: Path) -> Built:
         StageError: tasks broke a stage and may not fall back.
     """
     inputs = discover(request, settings)
-    name = build_id(listing(inputs), inputs.findings, settings)
+    name = build_id(listing(inputs), settings)
     if found := existing_build(out, name):
         point_latest(out, name)
         return Built(found, fresh=False)
@@ -53,8 +54,18 @@ def build(request: Request, settings: Settings, out: Path) -> Built:
 
 
 def listing(inputs: Inputs) -> list[dict[str, Any]]:
-    """What went in: `path, sha256, bytes` of every file."""
-    return [{"path": file.label, "sha256": file.sha256, "bytes": len(file.data)} for file in inputs.files]
+    """What went in: `path, sha256, bytes` of every file.
+
+    A file that was named but not read stands there with no bytes and the hash of what was found instead, since that
+    finding is part of the build.
+    """
+    read = [{"path": file.label, "sha256": file.sha256, "bytes": len(file.data)} for file in inputs.files]
+    missed = [
+        {"path": row["where"], "sha256": hashlib.sha256(canonical(row)).hexdigest(), "bytes": 0}
+        for row in inputs.findings
+        if row["code"].startswith("INPUT_")
+    ]
+    return read + missed
 
 
 def finish(run: Run, batch: Batch, name: str, inputs: Inputs, out: Path) -> Path:

@@ -20,17 +20,9 @@ TIMINGS = "timings.parquet"
 _PACKAGES = ("polars", "tiktoken", "bpe-openai", "markdown-it-py", "kingfisher-secret-scanner")
 
 
-def build_id(inputs: Iterable[Mapping[str, Any]], missed: Iterable[Mapping[str, Any]], settings: Settings) -> str:
-    """16 hex characters of the hash of what went in: inputs (`path, sha256, bytes`), settings and prebrief's version.
-
-    `missed` are the findings about inputs that could not be read: they stand in the build, though no file does.
-    """
-    identity = {
-        "inputs": sorted_by_path(inputs),
-        "missed": sorted(canonical(finding).decode() for finding in missed),
-        "settings": settings.identity(),
-        "prebrief": version("prebrief"),
-    }
+def build_id(inputs: Iterable[Mapping[str, Any]], settings: Settings) -> str:
+    """16 hex characters of the hash of inputs (`path, sha256, bytes`), settings and prebrief's version."""
+    identity = {"inputs": sorted_by_path(inputs), "settings": settings.identity(), "prebrief": version("prebrief")}
     return hashlib.sha256(canonical(identity)).hexdigest()[:16]
 
 

@@ -26,16 +26,18 @@ def file_stem(identifier: str) -> str:
     return identifier if _PLAIN.fullmatch(identifier) else _hashed(identifier)
 
 
-def file_stems(identifiers: Iterable[str]) -> dict[str, str]:
-    """The file names of all ids that share a folder, by id.
+def file_places(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Where the files of each (graph, task id) lie below their folder, as `graph/task`, without a suffix.
 
-    Ids that differ by case alone would meet on some file systems, so all of them take the hashed form.
+    Keys whose places would differ by case alone could meet on some file systems, so both of their parts are hashed.
     """
-    known = sorted(set(identifiers))
-    folded = Counter(identifier.casefold() for identifier in known)
+    known = sorted(set(keys))
+    folded = Counter("/".join(key).casefold() for key in known)
     return {
-        identifier: _hashed(identifier) if folded[identifier.casefold()] > 1 else file_stem(identifier)
-        for identifier in known
+        (graph, task_id): "/".join(
+            map(_hashed if folded[f"{graph}/{task_id}".casefold()] > 1 else file_stem, (graph, task_id))
+        )
+        for graph, task_id in known
     }
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tasks.errors import OutputError
 from tasks.outputs import frames
 from tasks.outputs.identity import MANIFEST, TIMINGS, is_complete, manifest
-from tasks.outputs.names import file_stems
+from tasks.outputs.names import file_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -87,7 +87,7 @@ def write_files(
     _parquet(frames.stages_frame(batch), folder / "stages.parquet")
     _parquet(frames.findings_frame(batch), folder / "findings.parquet")
     _parquet(frames.timings_frame(timings), folder / TIMINGS)
-    places = _places(tasks)
+    places = file_places(tasks.select("graph", "task_id").iter_rows())
     for graph, task_id, frame in frames.context_frames(batch, settings):
         _parquet(frame, _file(folder / "contexts", places[graph, task_id], ".parquet"))
     for graph, task_id, prompt in tasks.select("graph", "task_id", "prompt").iter_rows():
@@ -98,18 +98,10 @@ def write_files(
     (folder / MANIFEST).write_text(text + "\n", "utf-8")
 
 
-def _places(tasks: pl.DataFrame) -> dict[tuple[str, str], tuple[str, str]]:
-    """The folder and file stem of each task."""
-    keys = list(tasks.select("graph", "task_id").iter_rows())
-    graphs = file_stems(graph for graph, _ in keys)
-    stems = {graph: file_stems(task_id for other, task_id in keys if other == graph) for graph in graphs}
-    return {(graph, task_id): (graphs[graph], stems[graph][task_id]) for graph, task_id in keys}
-
-
-def _file(base: Path, place: tuple[str, str], suffix: str) -> Path:
-    folder = base / place[0]
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{place[1]}{suffix}"
+def _file(base: Path, place: str, suffix: str) -> Path:
+    path = base / f"{place}{suffix}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def _parquet(frame: pl.DataFrame, path: Path) -> None:
