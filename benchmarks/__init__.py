@@ -1,0 +1,1 @@
+"""Speed and scale, measured on swarms that are made up on the spot."""
