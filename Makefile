@@ -1,0 +1,39 @@
+# Everything stays inside the checkout: the virtual environment, caches, Prefect's home.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+export PREFECT_HOME := $(CURDIR)/.prefect
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+export DO_NOT_TRACK := 1
+export XDG_CACHE_HOME := $(CURDIR)/.cache
+
+.PHONY: demo test lint types check bench clean
+
+demo: $(STAMP)  ## Build the sample swarm on Prefect's embedded server.
+	$(BIN)/prebrief build data/quickstart/task-graph.json --history data/quickstart/history.jsonl --flow
+
+test: $(STAMP)  ## Run all tests.
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+check: lint types test
+
+bench: $(STAMP)  ## Run the benchmarks; they take minutes.
+	$(BIN)/python -m benchmarks
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) .prefect .cache builds .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""What a person or a schedule starts: the build, the pre-launch gate and the `prebrief` command."""

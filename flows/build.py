@@ -1,0 +1,127 @@
+"""The flow: load, eight stage tasks, write, publish. The very functions that a direct build runs, as Prefect tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from prefect import flow, task
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.events import emit_event
+from prefect.utilities.annotations import quote
+
+from tasks.batch import Batch
+from tasks.building import Built, finish, listing, timed
+from tasks.credentials import warm
+from tasks.outputs.identity import build_id
+from tasks.outputs.reader import BuildFolder
+from tasks.outputs.summary import build_summary, stage_summary
+from tasks.outputs.writer import existing_build, point_latest
+from tasks.pipeline import Run, prefect_call
+from tasks.settings import Settings, find_settings_file, load_settings
+from tasks.sources.inputs import Inputs, Request, discover
+from tasks.sources.load import load
+from tasks.tokens import cache_folder
+
+COMPLETED = "prebrief.build.completed"
+
+
+@flow(name="build-contexts", persist_result=False, validate_parameters=True)
+def build_contexts(
+    graphs: list[str],
+    specs: str | None = None,
+    rules: str | None = None,
+    history: list[str] | None = None,
+    config: str | None = None,
+    budget: int | None = None,
+    phase: str | None = None,
+    out: str = "builds",
+    cache: bool = True,
+) -> dict[str, Any]:
+    """Builds the context of every task of the graphs; relative paths count from the working folder.
+
+    The parameters are those of `prebrief build`, defaults included.
+
+    Returns:
+        The absolute `path` of the build, whether it is `fresh`, and its numbers, as plain data.
+
+    Raises:
+        PrebriefError: the input, a setting or the output folder is refused.
+    """
+    settings = load_settings(
+        find_settings_file(Path(config) if config else None),
+        budget={"tokens": budget},
+        policy={"phase": phase},
+        tokens={"cache": None if cache else False},
+    )
+    request = Request(
+        graphs=tuple(map(Path, graphs)),
+        specs=Path(specs) if specs else None,
+        rules=Path(rules) if rules else None,
+        history=tuple(map(Path, history or ())),
+    )
+    built = _build(request, settings, Path(out))
+    folder = BuildFolder(built.path)
+    outcome = {"path": str(built.path.resolve()), "fresh": built.fresh, **build_summary(folder)}
+    _publish(folder, outcome)
+    return outcome
+
+
+def _build(request: Request, settings: Settings, out: Path) -> Built:
+    inputs = discover(request, settings)
+    name = build_id(listing(inputs), settings)
+    if found := existing_build(out, name):
+        point_latest(out, name)
+        return Built(found, fresh=False)
+    run = Run(settings, call=prefect_call())
+    holder: list[Batch] = []
+    load_inputs(quote(run), quote(inputs), quote(holder))
+    done = run(holder.pop())
+    places: list[Path] = []
+    write_outputs(quote(run), quote(done), name, quote(inputs), str(out), quote(places))
+    return Built(places[0], fresh=True)
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def load_inputs(run: Run, inputs: Inputs, holder: list[Batch]) -> int:
+    """Parses, cleans and counts all inputs."""
+    with timed(run, "load"):
+        warm(cache_folder() if run.settings.tokens.cache else None)
+        holder.append(load(inputs, run.settings))
+    return len(holder[0].tasks)
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def write_outputs(run: Run, batch: Batch, name: str, inputs: Inputs, out: str, places: list[Path]) -> str:
+    """Writes the build and moves it into its place."""
+    places.append(finish(run, batch, name, inputs, Path(out)))
+    return name
+
+
+def _publish(folder: BuildFolder, summary: dict[str, Any]) -> None:
+    """Shows the run's outcome in Prefect: the stages' counts, a summary, and an event that triggers can wait for."""
+    create_table_artifact(
+        table=stage_summary(folder), key="prebrief-stages", description=f"Stages of build {summary['build_id']}"
+    )
+    create_markdown_artifact(
+        markdown=_markdown(summary), key="prebrief-summary", description=f"Build {summary['build_id']}"
+    )
+    emit_event(
+        COMPLETED,
+        resource={"prefect.resource.id": f"prebrief.build.{summary['build_id']}"},
+        payload=summary,
+    )
+
+
+def _markdown(summary: dict[str, Any]) -> str:
+    statuses = ", ".join(f"{count} {status}" for status, count in sorted(summary["statuses"].items()))
+    findings = ", ".join(f"{count} {severity}" for severity, count in sorted(summary["findings"].items())) or "none"
+    rows = {
+        "tasks": f"{summary['tasks']} in {summary['graphs']} graphs ({statuses})",
+        "tokens": f"{summary['tokens']:,} of {summary['budget_tokens']:,} budgeted",
+        "candidates": f"{summary['included']:,} in, {summary['dropped']:,} out",
+        "findings": findings,
+    }
+    lines = [f"# Build {summary['build_id']}", "", "| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in rows.items())]
+    return "\n".join(lines) + "\n"
