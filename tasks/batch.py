@@ -7,6 +7,7 @@ that wide frames carry small integers. A subset of a batch keeps these numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import dataframely as dy
@@ -60,6 +61,9 @@ REASONS = (
     "irrelevant",
 )
 STATUSES = ("ok", "over_budget", "fallback", "failed")
+#: How urgent a rule is, where its source says so: most urgent first. Its tag is `priority:<word>`.
+PRIORITIES = ("critical", "important", "recommended")
+PRIORITY = "priority:"
 SEVERITIES = ("info", "warning", "error")
 
 STAGE = pl.Enum(STAGE_NAMES)
@@ -218,6 +222,27 @@ class Artifacts(dy.Schema):
     content = dy.Binary(description="The raw text, UTF-8.")
 
 
+class Tools(dy.Schema):
+    """One row a tool of the catalogue, sorted by name."""
+
+    tool = dy.String(primary_key=True, description="Its name, as tasks call it.")
+    text = dy.String(description="Its schema as it heads a prompt, before it is made safe.")
+    redactions = dy.UInt32(description="Credentials masked in the text.")
+
+
+class Calls(dy.Schema):
+    """One row a (task, tool): the prompt for a call, or why there is none."""
+
+    graph = dy.String(primary_key=True, description="The task's graph.")
+    task_id = dy.String(primary_key=True, description="The task.")
+    tool = dy.String(primary_key=True, description="A tool that it calls and that the catalogue has.")
+    prompt = dy.String(nullable=True, description="The whole prompt, the tool's schema first.")
+    prompt_tokens = dy.UInt32(nullable=True, description="The tokenizer's plain count of the whole prompt.")
+    budget_tokens = dy.Int64(min=0, description="Tokens that it may hold, margin included.")
+    status = dy.String(description="ok, over_budget or failed.")
+    message = dy.String(nullable=True, description="One sentence where the status is not ok.")
+
+
 class Timings(dy.Schema):
     """One row a (stage, shard); the one frame outside a build's identity."""
 
@@ -243,9 +268,12 @@ FRAMES: dict[str, type[dy.Schema]] = {
     "stages": StageCounts,
     "prompts": Prompts,
     "artifacts": Artifacts,
+    "tools": Tools,
+    "calls": Calls,
 }
 
 
+@cache
 def empty(schema: type[dy.Schema]) -> pl.DataFrame:
     """A frame of a schema without rows."""
     return schema.create_empty()
@@ -265,6 +293,8 @@ class Batch:
     stages: pl.DataFrame = field(default_factory=lambda: empty(StageCounts))
     prompts: pl.DataFrame = field(default_factory=lambda: empty(Prompts))
     artifacts: pl.DataFrame = field(default_factory=lambda: empty(Artifacts))
+    tools: pl.DataFrame | None = None
+    calls: pl.DataFrame | None = None
 
     def with_frames(self, **frames: pl.DataFrame | None) -> Batch:
         """The same batch with some frames replaced."""

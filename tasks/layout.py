@@ -31,17 +31,26 @@ _SPEAKERS = {
     "plan_state": "Plan",
     "policy": "Policy",
 }
+#: What stands before all sections: the schema of a tool that a prompt is made to call.
+LEAD = "lead"
+#: Section and kind of the items that do. Of the brief, so that they are pinned; a plan's own brief has another kind.
+LEADING = ("brief", "tool_call")
+#: What a prompt is nothing without.
+PINNED = (LEAD, "brief")
+
 _LABELLED_SECTIONS = ("reference", "history")
 _UNLABELLED_KINDS = {"reference": ("doc_snippet",)}
 
 
 def title(section: str, settings: RenderSettings) -> str:
-    """The line that opens a section; empty where the style has none."""
-    return f"## {SECTION_TITLES[section]}" if settings.style == "markdown" else ""
+    """The line that opens a section; empty where it has none."""
+    return f"## {SECTION_TITLES[section]}" if settings.style == "markdown" and section != LEAD else ""
 
 
 def label(section: str, kind: str, settings: RenderSettings) -> str:
     """The line that says whose words an item holds; empty where its section says it."""
+    if (section, kind) == LEADING:
+        return "[TOOL SCHEMA]"
     if settings.style == "labelled":
         return "[TASK]" if section == "brief" else f"[{_SPEAKERS[kind].upper()}]"
     if section not in _LABELLED_SECTIONS or kind in _UNLABELLED_KINDS.get(section, ()):

@@ -51,10 +51,13 @@ _SPECIAL_TAG = re.compile(rf"<(?=/?(?:[a-z]+:)?(?:{_ROLES})\b[^<>\n]*>)", re.IGN
 _SYS = re.compile(r"<(?=</?SYS>>)")
 _TURN = re.compile(r"^([ \t>]*(?:Human|Assistant|System|User)):", re.MULTILINE)
 _RISKY = re.compile(
-    r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|=+[ \t]*$|-+[ \t]*$|<)"
+    r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|=+[ \t]*$|-+[ \t]*$|<)"
     rf"|<\||<<|</?(?:[a-z]+:)?(?:{_ROLES})\b|^[ \t>*_+-]*\[[/A-Za-z]|^[ \t>]*(?:Human|Assistant|System|User):|\A[ \t/]",
     re.MULTILINE | re.IGNORECASE,
 )
+_UNDERLINE = re.compile(r"[ \t>]*(?:=+|-+)[ \t]*")
+_DEFINITION = re.compile(r"[ \t>]*\[")
+_BLANK_START = re.compile(r"\A(?:[^\S\n]*\n)+")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _HASHES = re.compile(r"#{1,6}(?=[ \t]|$)")
 
@@ -73,7 +76,7 @@ def embed(text: str) -> str:
     begins nor ends with white space. Most texts hold nothing of the kind and cost one regular expression; the others
     are parsed.
     """
-    text = text.strip("\n").rstrip()
+    text = _BLANK_START.sub("", text).rstrip()
     if not _RISKY.search(text):
         return text
     text = _inert(_unindented(text))
@@ -117,12 +120,26 @@ def _mend(text: str, menders: Mapping[str, Callable[[list[str], Token], None]]) 
 
 
 def _lower(lines: list[str], token: Token) -> None:
+    first, _ = token.map or (0, 0)
+    deeper = "#" * min(_DEEPEST, len(token.markup) + ITEM_HEADING - 1)
+    lines[first] = _HASHES.sub(deeper, lines[first], count=1)
+
+
+def _escape_underlines(lines: list[str], token: Token) -> None:
+    """Setext headings become text, with every line right below that would underline that text in turn."""
     first, end = token.map or (0, 0)
-    if token.markup in "=-":
-        lines[end - 1] = re.sub(r"([=-])", r"\\\1", lines[end - 1], count=1)
-    else:
-        deeper = "#" * min(_DEEPEST, len(token.markup) + ITEM_HEADING - 1)
-        lines[first] = _HASHES.sub(deeper, lines[first], count=1)
+    if token.type == "hr":
+        after_definition = first > 0 and _DEFINITION.match(lines[first - 1]) and token.markup[0] == "-"
+        if not after_definition:
+            return
+    elif token.type == "heading_open" and token.markup[0] == "#":
+        return
+    below = end
+    while below < len(lines) and _UNDERLINE.fullmatch(lines[below]):
+        below += 1
+    for place in range(first, end if token.type == "paragraph_open" else below):
+        if _UNDERLINE.fullmatch(lines[place]):
+            lines[place] = re.sub(r"([=-])", r"\\\1", lines[place], count=1)
 
 
 def _escape_html(lines: list[str], token: Token) -> None:
@@ -141,7 +158,13 @@ def _close(lines: list[str], token: Token) -> None:
     lines.insert(end, prefix + token.markup)
 
 
-_MENDERS = {"fence": _close, "html_block": _escape_html}
+_MENDERS = {
+    "fence": _close,
+    "html_block": _escape_html,
+    "heading_open": _escape_underlines,
+    "paragraph_open": _escape_underlines,  # the rest of a link definition, which other parsers take for a heading
+    "hr": _escape_underlines,
+}
 
 
 def _fenced(text: str) -> str:

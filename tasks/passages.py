@@ -21,6 +21,14 @@ def headings(passages: pl.DataFrame) -> pl.DataFrame:
     return passages.filter(pl.Series([is_heading(text) for text in passages["text"]], dtype=pl.Boolean)).select("item")
 
 
+def bare_headings(items: pl.DataFrame) -> pl.DataFrame:
+    """`item` of the headings of documents and rule sets.
+
+    By themselves they say nothing, so they come with what is under them or not at all.
+    """
+    return headings(items.filter(is_document() | (pl.col("source") == "rules")))
+
+
 def words_with_headings(items: pl.DataFrame, words: Words) -> pl.DataFrame:
     """The distinct words of items; a document's passage also has those of the heading that it stands under.
 

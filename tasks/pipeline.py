@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeVar, cast
 
 import polars as pl
 
 from tasks.accounting import alive_counts
-from tasks.batch import Batch, Timings, frame_of
+from tasks.batch import Batch, Calls, Timings, empty, frame_of
+from tasks.calls import call_settings, called, calls, pairs, within_phase
+from tasks.prefixes import with_shared_prefixes
 from tasks.recovery import Broken, fall_back, guarded
 from tasks.settings import Settings
 from tasks.stages.candidates import generate_candidates
@@ -23,6 +26,7 @@ from tasks.stages.rendering import render_context
 from tasks.stages.scoring import score_candidates
 from tasks.stages.sensitivity import apply_sensitivity_filter
 
+T = TypeVar("T")
 Stage = Callable[[Batch, Settings], Batch]
 #: Calls a stage: (stage, batch, settings, shard) -> what `guarded` returns. A flow puts a Prefect task here.
 Call = Callable[[Stage, Batch, Settings, int], tuple[Batch, Broken]]
@@ -63,7 +67,25 @@ class Run:
             for number, shard in enumerate(shards(batch, self.settings))
         ]
         whole = merged(batch, parts)
-        return fall_back(loaded, whole, broken, STAGES, self.settings) if broken else whole
+        done = fall_back(loaded, whole, broken, STAGES, self.settings) if broken else whole
+        done = with_shared_prefixes(done, self.settings)
+        return done if loaded.tools is None else done.with_frames(calls=self._calls(loaded))
+
+    def _calls(self, loaded: Batch) -> pl.DataFrame:
+        """The call prompts: the same stages over pairs of a task and a tool, their shards numbered on."""
+        if called(loaded).is_empty():
+            return empty(Calls)
+        run = Run(call_settings(self.settings), self.call, self.timings)
+        shard = 1 + max((int(str(row["shard"])) for row in self.timings), default=0)
+        early: Broken = {}
+        broken: Broken = {}
+        made = pairs(loaded, run._through(STAGES[:1], within_phase(loaded), shard, early), run.settings)
+        batch = run._through(STAGES[1:_POOLED], made.batch, shard, broken)
+        parts = [
+            run._through(STAGES[_POOLED:], part, shard + number, broken)
+            for number, part in enumerate(shards(batch, run.settings))
+        ]
+        return calls(loaded, made, merged(batch, parts), broken, early, run.settings)
 
     def timings_frame(self) -> pl.DataFrame:
         """One row a (stage, shard)."""
@@ -91,11 +113,12 @@ class Run:
 
 def shards(batch: Batch, settings: Settings) -> Iterator[Batch]:
     """The batch in runs of tasks whose candidate pairs fit in memory together; the cut changes no task's outcome."""
+    last = (pl.col("candidates").fill_null(0).cast(pl.Int64).cum_sum() - 1).clip(lower_bound=0)  # of a task's pairs
     counts = (
         batch.tasks.select("task")
         .join(alive_counts(batch), on="task", how="left")
         .sort("task")
-        .select("task", shard=pl.col("candidates").fill_null(0).cum_sum() // settings.run.shard_pairs)
+        .select("task", shard=last // settings.run.shard_pairs)
     )
     groups = counts.partition_by("shard", maintain_order=True)
     if len(groups) <= 1:
@@ -130,29 +153,41 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def prefect_call() -> Call:
-    """A way to call stages as Prefect tasks: one task a stage, named after it, over the whole frame.
+def unwalked(value: T) -> T:
+    """A value for a Prefect task, in which Prefect does not look for futures; in frames that would cost much."""
+    from prefect.utilities.annotations import quote
 
-    Frames neither are cache keys nor persisted results: they travel in memory, behind a quote, so that Prefect does not
-    walk them.
+    return cast("T", quote(value))
+
+
+def prefect_call() -> Call:
+    """A way to call stages as Prefect tasks: one task a stage, named after it, over all tasks (of a shard) at once.
+
+    Frames neither are cache keys nor persisted results: they travel in memory, unwalked, and in a holder that
+    is emptied at once, so that Prefect does not keep them.
     """
     from prefect import task
     from prefect.cache_policies import NO_CACHE
-    from prefect.utilities.annotations import quote
 
     def called(stage: Stage, holder: list[tuple[Batch, Broken]], settings: Settings, shard: int) -> int:
-        batch, _ = holder.pop()
-        holder.append(guarded(stage, batch, settings, shard))
+        batch, _ = holder[0]  # it stays there until there is a result, for a retry
+        holder[0] = guarded(stage, batch, settings, shard)
         return len(holder[0][0].tasks)
 
     stage_tasks = {
-        stage.__name__: task(name=stage.__name__, cache_policy=NO_CACHE, persist_result=False)(called)
+        stage.__name__: task(
+            name=stage.__name__,
+            task_run_name=f"{stage.__name__}-{{shard}}",
+            description=stage.__doc__,
+            cache_policy=NO_CACHE,
+            persist_result=False,
+        )(called)
         for stage in STAGES
     }
 
     def call(stage: Stage, batch: Batch, settings: Settings, shard: int) -> tuple[Batch, Broken]:
         holder: list[tuple[Batch, Broken]] = [(batch, {})]
-        stage_tasks[stage.__name__](quote(stage), quote(holder), quote(settings), shard)
-        return holder[0]
+        stage_tasks[stage.__name__](unwalked(stage), unwalked(holder), unwalked(settings), shard)
+        return holder.pop()
 
     return call

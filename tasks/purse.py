@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from tasks.batch import SECTIONS
-from tasks.layout import PROMPT_BYTES, SEPARATOR, TRUNCATED, block, title
+from tasks.layout import PROMPT_BYTES, SEPARATOR, TRUNCATED, label, labelled, title
 from tasks.markdown import embed
 
 if TYPE_CHECKING:
@@ -68,9 +68,12 @@ class Purse:
 
     # ---- the rules of filling ----
 
-    def fill(self, ranked: Sequence[int]) -> Choice:
-        """Fills the budget by sections: `ranked` holds the candidates, best first."""
-        self._candidates = set(ranked)
+    def fill(self, ranked: Sequence[int], ancestors: Iterable[int] = ()) -> Choice:
+        """Fills the budget by sections: `ranked` holds the candidates, best first.
+
+        `ancestors` are candidates too, which come with a descendant or not at all.
+        """
+        self._candidates = {*ranked, *ancestors}
         lists: dict[str, list[int]] = {}
         for item in ranked:
             lists.setdefault(self._goods[item].section, []).append(item)
@@ -132,7 +135,7 @@ class Purse:
         limit = min(share, self._left)
         capped = share < self._left
         reason = "section_budget" if capped else "budget"
-        cheapest = _cheapest_from([self._goods[item].cost for item in ranked])
+        cheapest = _cheapest_from([self._least_cost(item, whole) for item in ranked])
         room = limit
         for place, item in enumerate(ranked):
             if item in self._choice.selected:
@@ -147,6 +150,14 @@ class Purse:
                 room -= self._try(item, room, whole, capped=capped)
         return share - (limit - room)
 
+    def _least_cost(self, item: int, whole: int | None) -> int:
+        """What an item costs at least: one that may be cut, as little as a cut one does."""
+        offer = self._goods[item]
+        return min(offer.cost, _LEAST_CUT) if self._may_cut(offer, whole) else offer.cost
+
+    def _may_cut(self, offer: Offer, whole: int | None) -> bool:
+        return whole is not None and offer.section in _CUTTABLE and offer.cost > whole
+
     def _try(self, item: int, room: int, whole: int | None, *, capped: bool) -> int:
         """Buys an item with its missing ancestors if they fit; returns what was paid."""
         offer = self._goods[item]
@@ -160,10 +171,10 @@ class Purse:
             return 0
         if price <= room and size <= self._bytes:
             return self._buy(chain, price, size, None)
-        if whole is not None and offer.section in _CUTTABLE and offer.cost > whole:
+        if self._may_cut(offer, whole):
             body = self._cut(offer, room - (price - offer.cost))
             if body is not None:
-                drawn = block(body, offer.section, offer.kind, self._settings.render)
+                drawn = self._drawn(body, offer)
                 cost = self._counter.count([drawn + SEPARATOR])[0]
                 paid = price - offer.cost + cost
                 if paid <= room:
@@ -253,11 +264,15 @@ class Purse:
                 return self._head(offer, places[low - 1])
         return None
 
+    def _drawn(self, body: str, offer: Offer) -> str:
+        render = self._settings.render
+        return labelled(body, label(offer.section, offer.kind, render), render)
+
     def _head(self, offer: Offer, end: int) -> str:
         return embed(offer.text[:end].rstrip()) + SEPARATOR + TRUNCATED
 
     def _fits(self, body: str, offer: Offer, room: int) -> bool:
-        drawn = block(body, offer.section, offer.kind, self._settings.render)
+        drawn = self._drawn(body, offer)
         return self._counter.count([drawn + SEPARATOR])[0] <= room
 
 

@@ -26,6 +26,7 @@ from tasks.errors import StageError
 from tasks.layout import blocks, title
 from tasks.lineage import lineage
 from tasks.settings import Settings
+from tasks.stages.scoring import KIND_PRIORITY, PENALTY_TOKENS
 from tasks.tokens import token_counter
 
 Stage = Callable[[Batch, Settings], Batch]
@@ -34,20 +35,28 @@ Broken = dict[int, str]
 
 _LOG = logging.getLogger("prebrief")
 
+#: Whatever a stage raises, the rest of the batch is built; a panic within Polars is no `Exception`.
+_WHATEVER = (Exception, pl.exceptions.PanicException)
 
-def guarded(stage: Stage, batch: Batch, settings: Settings, shard: int = 0) -> tuple[Batch, Broken]:  # noqa: ARG001
+
+def guarded(stage: Stage, batch: Batch, settings: Settings, shard: int = 0) -> tuple[Batch, Broken]:
     """Runs a stage and counts what went in and out; tasks that break it are left out of the result and named.
 
     Cost: nothing while all is well. Else the stage runs again on halves, about 2 log2(n) times a broken task.
     """
     name = stage.__name__
+    if batch.tasks.is_empty():  # all of its tasks broke an earlier stage
+        return batch, {}
     try:
         return record(batch, stage(batch, settings), name), {}
-    except Exception as error:  # noqa: BLE001 - whatever a stage raises, the rest of the batch is built
+    except _WHATEVER as error:
         _LOG.debug("%s failed on %d tasks", name, len(batch.tasks), exc_info=error)
         broken = _halved(stage, batch, settings, batch.tasks["task"].to_list(), error)
     rest = narrowed(batch, sorted(set(batch.tasks["task"]) - broken.keys()))
-    after = record(rest, stage(rest, settings), name) if len(rest.tasks) else rest
+    if rest.tasks.is_empty():  # no later stage will look at its items
+        rest = rest.with_frames(items=rest.items.clear())
+    after, more = guarded(stage, rest, settings, shard)  # tasks that do well alone may yet break it together
+    broken |= more
     unseen = withheld(batch.items.join(after.items, on="item", how="anti"))
     return after.with_frames(items=pl.concat([after.items, unseen]).sort("item")), broken
 
@@ -59,7 +68,7 @@ def _halved(stage: Stage, batch: Batch, settings: Settings, tasks: Sequence[int]
     for half in (tasks[: len(tasks) // 2], tasks[len(tasks) // 2 :]):
         try:
             stage(narrowed(batch, half), settings)
-        except Exception as inner:  # noqa: BLE001
+        except _WHATEVER as inner:
             broken |= _halved(stage, batch, settings, half, inner)
     if not broken:  # only the whole batch fails: no task is to blame alone, so none can be saved alone
         broken = dict.fromkeys(tasks, f"{stage.__name__} ({type(error).__name__})")
@@ -161,7 +170,7 @@ def _full_context(loaded: Batch, task: int, broke: str, stages: Sequence[Stage],
     message = f"Stage {broke} broke on this task; it got the core rules and the head of its spec."
     try:
         built = _run(row, stages, settings)
-    except Exception as error:  # noqa: BLE001 - the other tasks are built all the same
+    except _WHATEVER as error:
         failed = f"Stage {broke} broke on this task, and so did its full context ({type(error).__name__})."
         prompts = frame_of(Prompts, [{"task": task, "status": "failed", "tokens_by_section": [], "message": failed}])
         return row.with_frames(prompts=prompts)
@@ -176,7 +185,7 @@ def _full_context(loaded: Batch, task: int, broke: str, stages: Sequence[Stage],
 
 def _run(batch: Batch, stages: Sequence[Stage], settings: Settings) -> Batch:
     """The eight steps for one task: its own choice of candidates, and the real stages 3, 4 and 8."""
-    steps: list[Stage] = [_everything, _unchanged, stages[2], stages[3], _as_they_run, _unchanged, _head, stages[7]]
+    steps: list[Stage] = [_everything, _unchanged, stages[2], stages[3], _plainly_scored, _unchanged, _head, stages[7]]
     for name, step in zip(STAGE_NAMES, steps, strict=True):
         batch = record(batch, step(batch, settings), name)
     return batch
@@ -199,57 +208,73 @@ def _everything(batch: Batch, settings: Settings) -> Batch:  # noqa: ARG001
     return batch.with_frames(items=items, pools=pools, memberships=memberships)
 
 
-def _as_they_run(batch: Batch, settings: Settings) -> Batch:  # noqa: ARG001
-    """Candidates ranked by document order."""
+def _plainly_scored(batch: Batch, settings: Settings) -> Batch:
+    """Candidates scored by all but their words, since the scoring itself may be what broke."""
     task = batch.tasks["task"][0]
     alive = batch.pools.filter(pl.col("reason").is_null()).select("item")
-    ordered = alive.join(lineage(batch.items).select("item", "order"), on="item").sort("order")
-    rows = [
-        {
-            "task": task,
-            "item": item,
-            "rank": place + 1,
-            "score": 1 / (1 + place),
-            "recency": 1.0,
-            "similarity": 0.0,
-            "kind_priority": 0.0,
-            "token_penalty": 0.0,
-        }
-        for place, item in enumerate(ordered["item"])
-    ]
-    return batch.with_frames(candidates=frame_of(Candidates, rows))
+    weights = settings.scoring.weights
+    rows = (
+        batch.items.join(alive, on="item", how="semi")
+        .select(
+            pl.lit(task, pl.UInt32).alias("task"),
+            "item",
+            recency=1.0,
+            similarity=0.0,
+            kind_priority=pl.col("kind").cast(pl.String).replace_strict(KIND_PRIORITY, return_dtype=pl.Float64),
+            token_penalty=1.0 / (1.0 + pl.col("tokens") / PENALTY_TOKENS),
+        )
+        .with_columns(
+            score=weights.recency * pl.col("recency")
+            + weights.similarity * pl.col("similarity")
+            + weights.kind * pl.col("kind_priority")
+            + weights.penalty * pl.col("token_penalty")
+        )
+        .sort(["score", "item"], descending=[True, False])
+        .with_row_index("rank", offset=1)
+    )
+    return batch.with_frames(candidates=pl.concat([empty(Candidates), rows], how="diagonal"))
 
 
 def _head(batch: Batch, settings: Settings) -> Batch:
-    """Takes the brief, then what comes first until the budget is spent."""
+    """Takes the brief, then the documents as they run until the budget is spent; without room for the brief nothing."""
     candidates = batch.candidates
     assert candidates is not None
     counter = token_counter(settings.tokens)
     drawn = blocks(batch.items.select("item", "text", "section", "kind"), settings.render)
-    facts = batch.items.select("item", pl.col("section").cast(pl.String)).join(drawn, on="item")
-    rows = candidates.select("item").join(facts, on="item", maintain_order="left")
+    family = lineage(batch.items).select("item", "order", "parent")
+    facts = batch.items.select("item", pl.col("section").cast(pl.String)).join(drawn, on="item").join(family, on="item")
+    rows = candidates.select("item").join(facts, on="item").sort("order")
     costs = counter.count([f"{block}\n\n" for block in rows["block"]])
     left = settings.countable(batch.tasks["budget_tokens"][0])
     left -= sum(
         counter.count([f"{title(section, settings.render)}\n\n" for section in rows["section"].unique().sort()])
     )
     chosen: dict[int, str] = {}
-    parents = dict(lineage(batch.items).select("item", "parent").iter_rows())
+    parents = dict(family.select("item", "parent").iter_rows())
     ranked = sorted(zip(rows.iter_rows(named=True), costs, strict=True), key=lambda pair: pair[0]["section"] != "brief")
+    short: dict[int, int] = {}
     for row, cost in ranked:
         above = parents[row["item"]]
-        if cost <= left and (above is None or above in chosen):
+        if row["section"] == "brief" and cost > left:
+            short[row["item"]] = cost - left
+        elif cost <= left and not short and (above is None or above in chosen):
             chosen[row["item"]] = row["body"]
             left -= cost
     bodies = pl.DataFrame(
         {"item": list(chosen), "body": list(chosen.values())}, schema={"item": pl.UInt32, "body": pl.String}
     )
-    marked = candidates.join(bodies, on="item", how="left", maintain_order="left")
+    missed = pl.DataFrame(
+        {"item": list(short), "short": list(short.values())}, schema={"item": pl.UInt32, "short": pl.UInt32}
+    )
+    marked = candidates.join(bodies, on="item", how="left", maintain_order="left").join(
+        missed, on="item", how="left", maintain_order="left"
+    )
     out = pl.col("body").is_null()
     return batch.with_frames(
         candidates=marked.with_columns(
             stage=pl.when(out).then(pl.lit(STAGE_NAMES[6], STAGE)),
             reason=pl.when(out).then(pl.lit("budget", REASON)),
+            shortfall_tokens="short",
             text="body",
         ).select(candidates.columns)
     )

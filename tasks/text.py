@@ -185,6 +185,7 @@ def difference_marks(text: pl.Expr) -> pl.Expr:
 _ACRONYM = re.compile(r"^(?=.*[A-Z])[A-Z0-9]{2,3}s?$")
 _PIECE = re.compile(r"[\w./-]+")
 _PART = re.compile(r"[^\W_]+")
+_EAST_ASIAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0002ffff\u30a1-\u30fa]|[\uac00-\ud7a3]{2,}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -192,13 +193,15 @@ def keywords(prose: str, paths: Iterable[str]) -> frozenset[str]:
     """The words by which a task picks its spec passages, lower case.
 
     Words of title and description over 3 characters (acronyms such as JWT, API or CI from 2), parts of file stems over
-    2, whole and without punctuation; stop words and the words of every plan are out.
+    2, whole and without punctuation; stop words and the words of every plan are out. East Asian text has no spaces: each
+    of its characters counts, as it does in `token_table`, but for kana that mostly are grammar.
     """
     found: set[str] = set()
     for piece in _PIECE.findall(prose):
         for word in _PART.findall(piece):
-            named = _CAMEL.split(word)
+            named = (word.removesuffix("s"),) if _ACRONYM.match(word) else _CAMEL.split(word)
             found.update(part.lower() for part in (word, *named) if len(part) >= _LEAST_KEYWORD or _ACRONYM.match(part))
+            found.update(_EAST_ASIAN.findall(word))
     for path in paths:
         stem = path.rstrip("/").rsplit("/", 1)[-1]
         stem = stem.split(".", 1)[0] if not stem.startswith(".") else stem[1:].split(".", 1)[0]

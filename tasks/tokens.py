@@ -11,7 +11,6 @@ import threading
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from unittest.mock import patch
 
 from tasks.errors import SettingsError, VocabularyError
 
@@ -26,6 +25,12 @@ _LOADING = threading.Lock()
 _REMEMBERED = 200_000  # texts whose counts are kept in memory, by their text
 
 
+#: Encodings that always part a text after a blank line that no white space or slash follows, so that a joined text
+#: counts as much as its parts do with their separators. The patterns are those of tiktoken's `openai_public`.
+_PARTED = ("o200k_base", "o200k_harmony", "cl100k_base")
+_BLANK_LINE = "\n\n"
+
+
 class TokenCounter(Protocol):
     """Counts the tokens of texts under a name that stands in every row it counted."""
 
@@ -33,6 +38,10 @@ class TokenCounter(Protocol):
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """The tokens of each text, in order."""
+        ...
+
+    def count_joined(self, units: Sequence[str], end: str) -> int:
+        """The tokens of the text that units make, joined by blank lines and closed by `end`."""
         ...
 
 
@@ -56,6 +65,13 @@ class TiktokenCounter:
             counts.append(tokens)
         return counts
 
+    def count_joined(self, units: Sequence[str], end: str) -> int:
+        """The tokens of the joined text, exact. Each unit is encoded once in the life of the counter where that is."""
+        inside = units[1:]
+        if self.name not in _PARTED or any(not unit or unit[0] == "/" or unit[0].isspace() for unit in inside):
+            return self.count([_BLANK_LINE.join(units) + end])[0]
+        return sum(self.count([*(unit + _BLANK_LINE for unit in units[:-1]), *(unit + end for unit in units[-1:])]))
+
 
 class FunctionCounter:
     """Counts with a function `(text) -> int` that a user or a test names as `module:function`."""
@@ -67,6 +83,10 @@ class FunctionCounter:
     def count(self, texts: Sequence[str]) -> list[int]:
         """The tokens of each text, one call a text."""
         return [self._function(text) for text in texts]
+
+    def count_joined(self, units: Sequence[str], end: str) -> int:
+        """The tokens of the joined text, one call."""
+        return self._function(_BLANK_LINE.join(units) + end)
 
 
 def token_counter(settings: TokenSettings) -> TokenCounter:
@@ -107,6 +127,8 @@ def load_encoding(name: str, cache: Path | None = None) -> Encoding:
     Raises:
         VocabularyError: tiktoken does not know the name, or the vocabulary's hash is wrong.
     """
+    from unittest.mock import patch
+
     import tiktoken
     import tiktoken_ext.openai_public as public
     from tiktoken.load import load_tiktoken_bpe

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import REASON, STAGE, Batch
+from tasks.batch import PRIORITY, REASON, STAGE, Batch
 from tasks.passages import headings, is_document, words_with_headings
-from tasks.scopes import scopes_of
+from tasks.scopes import EVERY_TASK, in_glob_scope, is_glob_scope, scopes_of
 from tasks.text import keywords
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def _shared_pools(batch: Batch) -> pl.DataFrame:
     own = pl.col("section").cast(pl.String) != "history"
     return pl.concat(
         [
-            rules.select(pl.format("rules\x1f{}", "tags").alias("name"), "item").unique(),
+            rules.filter(~pl.col("tags").str.starts_with(PRIORITY))
+            .select(pl.format("rules\x1f{}", "tags").alias("name"), "item")
+            .unique(),
             others.select(
                 pl.format("{}\x1f{}", pl.when(own).then(pl.lit("own")).otherwise(pl.lit("history")), owner).alias(
                     "name"
@@ -86,7 +88,14 @@ def _memberships(batch: Batch) -> pl.DataFrame:
             tasks.select("task", anywhere, nobody),
         ]
     )
-    mine = pl.concat([tasks, tasks.select("task", "graph", nobody), tasks.select("task", anywhere, nobody)])
+    mine = pl.concat(
+        [
+            tasks,
+            tasks.select("task", anywhere, "task_id"),
+            tasks.select("task", "graph", nobody),
+            tasks.select("task", anywhere, nobody),
+        ]
+    )
     return pl.concat(
         [
             owners.select("task", pl.format("history\x1f{}\x1f{}", "graph", "task_id").alias("name")),
@@ -98,20 +107,26 @@ def _memberships(batch: Batch) -> pl.DataFrame:
 
 
 def _scopes(batch: Batch) -> pl.DataFrame:
-    """`task, scope`: the rule scopes of the files that a task creates or changes; the core always."""
+    """`task, scope`: the rule scopes of the files that a task creates or changes; the core always.
+
+    Rules with globs have scopes of their own: those for every task, and those of which a glob matches a file.
+    """
     files = (
         batch.tasks.select("task", path=pl.concat_list("files_create", "files_modify"))
         .explode("path", empty_as_null=False, keep_nulls=False)
         .unique()
     )
     paths = files["path"].unique().sort()
+    rules = batch.items.filter(pl.col("source") == "rules")
+    globs = [tag for tag in rules["tags"].explode().drop_nulls().unique().sort() if is_glob_scope(tag)]
+    found = [[*scopes_of(path), *(glob for glob in globs if in_glob_scope(path, glob))] for path in paths]
     scopes = pl.DataFrame(
-        {"path": paths, "scope": [list(scopes_of(path)) for path in paths]},
-        schema={"path": pl.String, "scope": pl.List(pl.String)},
+        {"path": paths, "scope": found}, schema={"path": pl.String, "scope": pl.List(pl.String)}
     ).explode("scope", empty_as_null=False, keep_nulls=False)
     return pl.concat(
         [
             batch.tasks.select("task", scope=pl.lit("core")),
+            batch.tasks.select("task", scope=pl.lit(EVERY_TASK)),
             files.join(scopes, on="path").select("task", "scope").unique(),
         ]
     )
@@ -166,7 +181,8 @@ def _documents(batch: Batch, settings: Settings) -> pl.DataFrame:
     ranked = pairs.join(matches, on=["task", "item"], how="left")
     relevant = pl.col("matches").is_not_null()
     if settings.spec.top is not None:
-        place = pl.struct(-pl.col("matches").cast(pl.Int64), "position").rank("ordinal").over("task", "path")
+        worth = pl.col("matches").cast(pl.Int64).fill_null(0)
+        place = pl.struct(-worth, "position").rank("ordinal").over("task", "path")
         relevant &= place <= settings.spec.top
     return ranked.select(
         pl.format("documents\x1f{}", "task").alias("name"),

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import REASON, STAGE, Batch
+from tasks.batch import PRIORITIES, PRIORITY, REASON, STAGE, Batch
 from tasks.layout import blocks
 from tasks.lineage import lineage
+from tasks.passages import bare_headings
 from tasks.purse import Choice, Offer, Purse
 from tasks.tokens import TokenCounter, token_counter
 
@@ -39,27 +40,53 @@ def select_and_pack(batch: Batch, settings: Settings) -> Batch:
     goods = _goods(
         batch.items.join(offered.select("item").unique(), on="item", how="semi"), batch.items, counter, settings
     )
+    beyond = _ancestors_beyond(alive, offered, goods)
     budgets = dict(batch.tasks.select("task", "budget_tokens").iter_rows())
     choices: list[tuple[int, Choice]] = []
     for (task,), rows in offered.group_by("task", maintain_order=True):
         purse = Purse(goods, settings.countable(budgets[task]), counter, settings)
         ranked = rows["item"].to_list()
-        choice = purse.fill_plainly(ranked) if settings.packing.rule == "plain" else purse.fill(ranked)
+        choice = (
+            purse.fill_plainly(ranked) if settings.packing.rule == "plain" else purse.fill(ranked, beyond.get(task, ()))
+        )
         choices.append((task, choice))
-    return batch.with_frames(candidates=_marked(candidates, _outcomes(choices)))
+    return batch.with_frames(candidates=_marked(candidates, _outcomes(choices), bare_headings(batch.items)))
 
 
 def _offered(alive: pl.DataFrame, items: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    """`task, item` of the candidates within the horizon, in rank order, and of their ancestors."""
+    """`task, item` of the candidates within the horizon, in rank order; of the rules the more urgent ones first.
+
+    Headings are not among them: they come with what is under them.
+    """
     rows = alive.select("task", "item", "rank")
     if settings.packing.rule == "plain":
         return rows.select("task", "item")
+    rows = rows.join(bare_headings(items), on="item", how="anti", maintain_order="left")
     place = pl.int_range(pl.len()).over("task", "section")
-    return (
-        rows.join(items.select("item", "section"), on="item", maintain_order="left")
-        .filter(place < settings.packing.horizon)
-        .select("task", "item")
+    facts = items.select("item", "section", urgency=_urgency())
+    offered = rows.join(facts, on="item", maintain_order="left")
+    if facts["urgency"].max():
+        offered = offered.sort("task", "urgency", "rank")
+    return offered.filter(place < settings.packing.horizon).select("task", "item")
+
+
+def _urgency() -> pl.Expr:
+    """0 for what comes first, more for rules whose source says that they are less urgent."""
+    tags = pl.col("tags")
+    urgency = pl.lit(0, pl.UInt8)
+    for place, word in enumerate(PRIORITIES[1:], 1):
+        urgency = pl.when(tags.list.contains(f"{PRIORITY}{word}")).then(pl.lit(place, pl.UInt8)).otherwise(urgency)
+    return pl.when(pl.col("source") == "rules").then(urgency).otherwise(pl.lit(0, pl.UInt8))
+
+
+def _ancestors_beyond(alive: pl.DataFrame, offered: pl.DataFrame, goods: dict[int, Offer]) -> dict[int, list[int]]:
+    """By task the candidates beyond the horizon that are somebody's ancestors: they may come with a descendant."""
+    rest = alive.select("task", "item").join(offered, on=["task", "item"], how="anti")
+    known = pl.DataFrame({"item": list(goods)}, schema={"item": pl.UInt32})
+    grouped = (
+        rest.join(known, on="item", how="semi").sort("task", "item").group_by("task", maintain_order=True).agg("item")
     )
+    return dict(grouped.iter_rows())
 
 
 def _goods(offered: pl.DataFrame, items: pl.DataFrame, counter: TokenCounter, settings: Settings) -> dict[int, Offer]:
@@ -113,15 +140,24 @@ def _outcomes(choices: Iterable[tuple[int, Choice]]) -> pl.DataFrame:
     )
 
 
-def _marked(candidates: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
-    """The candidates with what packing decided; those still in that it never considered lie beyond the horizon."""
+def _marked(candidates: pl.DataFrame, outcomes: pl.DataFrame, heads: pl.DataFrame) -> pl.DataFrame:
+    """The candidates with what packing decided.
+
+    Those still in that it never considered lie beyond the horizon, or are headings under which nothing was selected.
+    """
     marked = candidates.join(outcomes, on=["task", "item"], how="left", maintain_order="left")
     still_in = pl.col("reason").is_null()
     beyond = still_in & pl.col("chosen").is_null()
     dropped = still_in & ~pl.col("chosen").fill_null(value=False)
     return marked.with_columns(
         stage=pl.when(dropped).then(pl.lit(NAME, STAGE)).otherwise("stage"),
-        reason=pl.when(beyond).then(pl.lit("horizon", REASON)).when(dropped).then("why").otherwise("reason"),
+        reason=pl.when(beyond & pl.col("item").is_in(heads["item"].implode()))
+        .then(pl.lit("irrelevant", REASON))
+        .when(beyond)
+        .then(pl.lit("horizon", REASON))
+        .when(dropped)
+        .then("why")
+        .otherwise("reason"),
         shortfall_tokens=pl.coalesce("short", "shortfall_tokens"),
         text=pl.when(still_in).then("body"),
     ).select(candidates.columns)

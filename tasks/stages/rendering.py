@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tasks.batch import REASON, SECTIONS, STAGE, Batch, Prompts, frame_of
-from tasks.layout import PROMPT_BYTES, SEPARATOR, compose, label, labelled, title
+from tasks.layout import LEAD, LEADING, PINNED, PROMPT_BYTES, SEPARATOR, compose, label, labelled, title
 from tasks.lineage import lineage
 from tasks.tokens import TokenCounter, token_counter
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tasks.settings import Settings
 
 NAME = "render_context"
-
-_SHARED = 0.5  # of a graph's prompts that must begin alike for a prefix to count as shared
 
 
 @dataclass
@@ -41,16 +39,7 @@ class _Draft:
     def _grouped(self) -> list[tuple[str, list[str]]]:
         return [
             (name, [block for block, section in zip(self.blocks, self.sections, strict=True) if section == name])
-            for name in SECTIONS
-        ]
-
-    def units(self, settings: Settings) -> list[str]:
-        """The prompt as a list of titles and blocks, for finding what prompts share."""
-        return [
-            unit
-            for name, blocks in self._grouped()
-            if blocks
-            for unit in ((title(name, settings.render), *blocks) if title(name, settings.render) else blocks)
+            for name in ((LEAD, *SECTIONS) if LEAD in self.sections else SECTIONS)
         ]
 
     def without(self, item: int) -> None:
@@ -75,7 +64,7 @@ def render_context(batch: Batch, settings: Settings) -> Batch:
         candidates.filter(pl.col("reason").is_null())
         .select("task", "item", "score", "text")
         .join(facts, on="item")
-        .with_columns(pl.col("section").to_physical().alias("place"))
+        .with_columns(place=pl.when(_leads()).then(-1).otherwise(pl.col("section").to_physical().cast(pl.Int32)))
         .sort("task", "place", "order", "item")
     )
     counter = token_counter(settings.tokens)
@@ -88,6 +77,11 @@ def render_context(batch: Batch, settings: Settings) -> Batch:
     return batch.with_frames(candidates=_ordered(candidates, drafts, squeezed), prompts=prompts)
 
 
+def _leads() -> pl.Expr:
+    section, kind = LEADING
+    return (pl.col("section").cast(pl.String) == section) & (pl.col("kind").cast(pl.String) == kind)
+
+
 def _drafts(batch: Batch, chosen: pl.DataFrame, settings: Settings) -> list[_Draft]:
     rows = {task: part for (task,), part in chosen.group_by("task", maintain_order=True)}
     drafts = []
@@ -96,7 +90,8 @@ def _drafts(batch: Batch, chosen: pl.DataFrame, settings: Settings) -> list[_Dra
         draft = _Draft(task, graph, settings.countable(budget), [], [], [], [])
         if part is not None:
             sections, kinds = part["section"].to_list(), part["kind"].to_list()
-            draft.items, draft.sections, draft.scores = part["item"].to_list(), sections, part["score"].to_list()
+            draft.items, draft.scores = part["item"].to_list(), part["score"].to_list()
+            draft.sections = [LEAD if pair == LEADING else pair[0] for pair in zip(sections, kinds, strict=True)]
             draft.blocks = [
                 labelled(text, label(section, kind, settings.render), settings.render)
                 for text, section, kind in zip(part["text"], sections, kinds, strict=True)
@@ -116,12 +111,26 @@ def _squeeze(draft: _Draft, parents: dict[int, int | None], counter: TokenCounte
         loose = [
             (score, item)
             for item, section, score in zip(draft.items, draft.sections, draft.scores, strict=True)
-            if item not in needed and section != "brief"
+            if item not in needed and section not in PINNED
         ]
-        item = min(loose)[1] if loose else draft.items[0]
-        draft.without(item)
-        gone.append(item)
+        for item in [min(loose)[1]] if loose else _ring(draft, parents):
+            draft.without(item)
+            gone.append(item)
     return gone
+
+
+def _ring(draft: _Draft, parents: dict[int, int | None]) -> list[int]:
+    """The items of a parent cycle, which go together; where there is none, what is pinned, which alone is left."""
+    rows = zip(draft.items, draft.sections, draft.scores, strict=True)
+    least = min(((score, item) for item, section, score in rows if section not in PINNED), default=None)
+    if least is None:
+        return list(draft.items)
+    ring: list[int] = []
+    above: int | None = least[1]
+    while above is not None and above not in ring:
+        ring.append(above)
+        above = parents.get(above)
+    return ring[ring.index(above) :] if above is not None else ring
 
 
 def _ordered(candidates: pl.DataFrame, drafts: Sequence[_Draft], squeezed: Sequence[tuple[int, int]]) -> pl.DataFrame:
@@ -153,21 +162,18 @@ def _prompts(drafts: Sequence[_Draft], batch: Batch, settings: Settings, counter
         .select("task", "shortfall_tokens")
         .iter_rows()
     )
-    prefixes = _shared_prefixes(drafts, settings)
     rows = []
     for draft in drafts:
         if "brief" not in draft.sections and (draft.task in short or not draft.items):
             rows.append(_over_budget(draft, short.get(draft.task)))
             continue
         prompt = draft.prompt(settings)
-        tokens, shared = counter.count([prompt, prefixes.get(draft.task, "")])
         rows.append(
             {
                 "task": draft.task,
                 "status": "ok",
                 "prompt": prompt,
-                "prompt_tokens": tokens,
-                "shared_prefix_tokens": shared,
+                "prompt_tokens": counter.count([prompt])[0],
                 "tokens_by_section": _by_section(draft, settings, counter),
             }
         )
@@ -175,13 +181,17 @@ def _prompts(drafts: Sequence[_Draft], batch: Batch, settings: Settings, counter
 
 
 def _over_budget(draft: _Draft, short: int | None) -> dict[str, object]:
-    missing = f"{short} tokens more than" if short else "more than"
+    message = (
+        f"The brief alone needs {short} tokens more than the {draft.budget} that may be counted; raise the budget or "
+        "shorten the task."
+        if short
+        else f"No candidate may stand in its prompt of {draft.budget} tokens; see the reason of each."
+    )
     return {
         "task": draft.task,
         "status": "over_budget",
         "tokens_by_section": [],
-        "message": f"The brief alone needs {missing} the {draft.budget} that may be counted; raise the budget or "
-        "shorten the task.",
+        "message": message,
     }
 
 
@@ -192,29 +202,3 @@ def _by_section(draft: _Draft, settings: Settings, counter: TokenCounter) -> lis
         texts = [text + SEPARATOR for text in ((head, *blocks) if head and blocks else blocks)]
         counted.append({"section": name, "tokens": sum(counter.count(texts))})
     return counted
-
-
-def _shared_prefixes(drafts: Sequence[_Draft], settings: Settings) -> dict[int, str]:
-    """The start of each prompt, in whole blocks, that at least half of its graph's prompts have too, by task."""
-    by_graph: dict[str, list[tuple[int, list[str]]]] = {}
-    for draft in drafts:
-        if draft.items:
-            by_graph.setdefault(draft.graph, []).append((draft.task, draft.units(settings)))
-    prefixes: dict[int, str] = {}
-    for prompts in by_graph.values():
-        if len(prompts) == 1:
-            continue
-        group, depth = prompts, 0
-        while True:
-            counts: dict[str, int] = {}
-            for _, units in group:
-                if depth < len(units):
-                    counts[units[depth]] = counts.get(units[depth], 0) + 1
-            unit = max(counts, key=lambda text: (counts[text], text), default=None)
-            if unit is None or counts[unit] < max(2, _SHARED * len(prompts)):
-                break
-            group = [(task, units) for task, units in group if depth < len(units) and units[depth] == unit]
-            depth += 1
-            for task, units in group:
-                prefixes[task] = SEPARATOR.join(units[:depth]) + SEPARATOR
-    return prefixes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -172,7 +173,7 @@ def _normalised(
     of_task = query.group_by("task").agg(of_task=pl.len())
     of_item = words.group_by("item").agg(of_item=pl.len())
     if similarity == "tfidf":
-        unseen = weights["weight"].max() or 1.0
+        unseen = (math.log(1 + words["item"].n_unique()) + 1) ** 2  # the weight of a word that no item has
         of_task = (
             query.join(weights, on="word", how="left")
             .group_by("task")
