@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.events import emit_event
-from prefect.utilities.annotations import quote
 
-from tasks.batch import Batch
 from tasks.building import Built, finish, listing, timed
 from tasks.credentials import warm
 from tasks.outputs.identity import build_id
 from tasks.outputs.reader import BuildFolder
 from tasks.outputs.summary import build_summary, stage_summary
 from tasks.outputs.writer import existing_build, point_latest
-from tasks.pipeline import Run, prefect_call
+from tasks.pipeline import Run, prefect_call, unwalked
 from tasks.settings import Settings, find_settings_file, load_settings
 from tasks.sources.inputs import Inputs, Request, discover
 from tasks.sources.load import load
 from tasks.tokens import cache_folder
+
+if TYPE_CHECKING:
+    from tasks.batch import Batch
 
 COMPLETED = "prebrief.build.completed"
 
@@ -30,9 +31,12 @@ COMPLETED = "prebrief.build.completed"
 @flow(name="build-contexts", persist_result=False, validate_parameters=True)
 def build_contexts(
     graphs: list[str],
+    *,
     specs: str | None = None,
     rules: str | None = None,
     history: list[str] | None = None,
+    commands: str | None = None,
+    tools: str | None = None,
     config: str | None = None,
     budget: int | None = None,
     phase: str | None = None,
@@ -60,6 +64,8 @@ def build_contexts(
         specs=Path(specs) if specs else None,
         rules=Path(rules) if rules else None,
         history=tuple(map(Path, history or ())),
+        commands=Path(commands) if commands else None,
+        tools=Path(tools) if tools else None,
     )
     built = _build(request, settings, Path(out))
     folder = BuildFolder(built.path)
@@ -76,10 +82,10 @@ def _build(request: Request, settings: Settings, out: Path) -> Built:
         return Built(found, fresh=False)
     run = Run(settings, call=prefect_call())
     holder: list[Batch] = []
-    load_inputs(quote(run), quote(inputs), quote(holder))
+    load_inputs(unwalked(run), unwalked(inputs), unwalked(holder))
     done = run(holder.pop())
     places: list[Path] = []
-    write_outputs(quote(run), quote(done), name, quote(inputs), str(out), quote(places))
+    write_outputs(unwalked(run), unwalked(done), name, unwalked(inputs), out=str(out), places=unwalked(places))
     return Built(places[0], fresh=True)
 
 
@@ -93,7 +99,7 @@ def load_inputs(run: Run, inputs: Inputs, holder: list[Batch]) -> int:
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
-def write_outputs(run: Run, batch: Batch, name: str, inputs: Inputs, out: str, places: list[Path]) -> str:
+def write_outputs(run: Run, batch: Batch, name: str, inputs: Inputs, *, out: str, places: list[Path]) -> str:
     """Writes the build and moves it into its place."""
     places.append(finish(run, batch, name, inputs, Path(out)))
     return name
@@ -107,11 +113,16 @@ def _publish(folder: BuildFolder, summary: dict[str, Any]) -> None:
     create_markdown_artifact(
         markdown=_markdown(summary), key="prebrief-summary", description=f"Build {summary['build_id']}"
     )
-    emit_event(
-        COMPLETED,
-        resource={"prefect.resource.id": f"prebrief.build.{summary['build_id']}"},
-        payload=summary,
-    )
+    emit_event(COMPLETED, resource=event_resource(summary), payload=summary)
+
+
+def event_resource(outcome: dict[str, Any]) -> dict[str, str]:
+    """A build as the resource of an event; triggers may match its folder."""
+    return {
+        "prefect.resource.id": f"prebrief.build.{outcome['build_id']}",
+        "prefect.resource.name": outcome["build_id"],
+        "prebrief.path": outcome["path"],
+    }
 
 
 def _markdown(summary: dict[str, Any]) -> str:

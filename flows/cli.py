@@ -71,6 +71,8 @@ def build(
     specs: Annotated[Path | None, typer.Option(help="Folder of requirements.md and design.md; may hold {feature}.")] = None,
     rules: Annotated[Path | None, typer.Option(help="Folder of security rules (default: those that come along).")] = None,
     history: Annotated[list[Path] | None, typer.Option(help="Event log, JSON lines; repeatable.")] = None,
+    commands: Annotated[Path | None, typer.Option(help="Folder of command files, split or not.")] = None,
+    tools: Annotated[Path | None, typer.Option(help="Tool catalogue, the JSON of MCP's tools/list; gives call prompts.")] = None,
     config: Annotated[Path | None, typer.Option(help="Settings file (default: prebrief.toml where there is one).")] = None,
     budget: Annotated[int | None, typer.Option(help="Tokens that every prompt may hold.")] = None,
     phase: Annotated[str | None, typer.Option(help="route, call, interpret or answer.")] = None,
@@ -91,6 +93,8 @@ def build(
             specs=_text(specs),
             rules=_text(rules),
             history=[str(path) for path in history or ()],
+            commands=_text(commands),
+            tools=_text(tools),
             config=_text(settings_file),
             budget=budget,
             phase=phase,
@@ -102,7 +106,15 @@ def build(
         from tasks.settings import load_settings
         from tasks.sources.inputs import Request
 
-        request = Request(graphs=tuple(graphs), specs=specs, rules=rules, history=tuple(history or ()), cwd=Path.cwd())
+        request = Request(
+            graphs=tuple(graphs),
+            specs=specs,
+            rules=rules,
+            history=tuple(history or ()),
+            commands=commands,
+            tools=tools,
+            cwd=Path.cwd(),
+        )
         settings = load_settings(
             settings_file, budget={"tokens": budget}, policy={"phase": phase}, tokens={"cache": None if cache else False}
         )
@@ -119,18 +131,23 @@ def _report_build(folder: BuildFolder, *, fresh: bool, as_json: bool) -> int:
     from tasks.outputs.summary import build_summary
 
     summary = build_summary(folder)
-    code = GOOD if summary["statuses"].keys() <= {"ok"} else PARTLY
+    code = GOOD if summary["statuses"].keys() | summary.get("calls", {}).keys() <= {"ok"} else PARTLY
     if as_json:
         _print_json({**summary, "path": str(folder.root), "fresh": fresh})
         return code
     rows = folder.tasks.select("graph", "task_id", "status", "prompt_tokens", "budget_tokens", "included", "dropped").rows()
     _print_table(("graph", "task", "status", "tokens", "budget", "in", "out"), rows, most=40)
-    for message in folder.tasks.filter(folder.tasks["message"].is_not_null())["message"].head(5):
-        sys.stderr.write(f"{message}\n")
+    for frame in (folder.tasks, folder.calls):
+        if frame is not None:
+            for message in frame.filter(frame["message"].is_not_null())["message"].head(5):
+                sys.stderr.write(f"{message}\n")
     for severity, count in sorted(summary["findings"].items()):
         if severity != "info":
             sys.stderr.write(f"{count} findings of severity {severity}; see findings.parquet in the build.\n")
     said = ", ".join(f"{count} {status}" for status, count in sorted(summary["statuses"].items()))
+    if "calls" in summary:
+        counted = ", ".join(f"{count} {status}" for status, count in sorted(summary["calls"].items()))
+        sys.stdout.write(f"call prompts: {counted or 'none'}\n")
     made = "built" if fresh else "already built"
     sys.stdout.write(f"{made}: {summary['tasks']} tasks ({said}), {summary['tokens']:,} tokens in all\n{folder.root}\n")
     return code
@@ -143,12 +160,13 @@ def _report_build(folder: BuildFolder, *, fresh: bool, as_json: bool) -> int:
 @_sentences
 def show(
     task: Annotated[str, typer.Argument(help="A task's id, or graph/id where graphs share it.")],
+    tool: Annotated[str | None, typer.Option(help="The prompt for a call of this tool instead.")] = None,
     build: Build = Path("builds"),
     as_json: Json = False,
 ) -> None:
     """Print a task's prompt, as the agent gets it."""
     folder = _folder(build)
-    row = folder.task(task)
+    row = folder.task(task) if tool is None else folder.call(task, tool)
     if as_json:
         _print_json(row)
     elif row["prompt"] is None:
@@ -207,6 +225,203 @@ def audit(
     if not as_json:
         sys.stdout.write(f"{root.name}: {len(violations)} violations\n" if violations else f"{root.name}: all invariants hold\n")
     raise typer.Exit(REFUSED if violations else GOOD)
+
+
+@app.command()
+@_sentences
+def split(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of command files.")],
+    check: Annotated[bool, typer.Option("--check", help="Say what would be done, and do nothing.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Put split commands together again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Split command files of 300 lines or more into a core and details; exit code 3 where one had to be left."""
+    from flows.split import split_commands
+
+    report = split_commands(folder, check=check, undo=undo)
+    if as_json:
+        _print_json(report.as_dict())
+    else:
+        columns = ("name", "status", "lines", "core", "details")
+        rows = [tuple(getattr(outcome, column) for column in columns) for outcome in report.commands]
+        _print_table(("command", *columns[1:]), rows, most=None)
+        if check:
+            sys.stdout.write("nothing was written\n")
+    _warn(report.findings)
+    raise typer.Exit(PARTLY if any(row["severity"] == "error" for row in report.findings) else GOOD)
+
+
+@app.command()
+@_sentences
+def load(
+    name: Annotated[str, typer.Argument(help="A command, by the name of its file.")],
+    details: Annotated[bool, typer.Option("--details", help="The details too, after one blank line.")] = False,
+    commands: Annotated[Path, typer.Option(help="Folder of command files.")] = Path(),
+) -> None:
+    """Print a command: its core where it is split, else all of it."""
+    from flows.split import load_command
+
+    loaded = load_command(name, commands, details=details)
+    typer.echo(loaded.data, nl=False)
+    _warn(loaded.findings)
+
+
+def _warn(findings: Iterable[dict[str, str]]) -> None:
+    for row in findings:
+        sys.stderr.write(f"{row['severity']} {row['code']}: {row['where']}: {row['message']}\n")
+
+
+# ---- sessions ---------------------------------------------------------------------------------------------------
+
+
+@app.command()
+@_sentences
+def forecast(
+    build: Annotated[Path, typer.Argument(help="A build, or an output folder (its newest build).")] = Path("builds"),
+    workers: Annotated[int | None, typer.Option(help="How many; default: the largest level's tasks, up to 5.")] = None,
+    assignment: Annotated[Path | None, typer.Option(help="JSON: worker -> task ids, or ZERG's.")] = None,
+    graph: Annotated[list[Path] | None, typer.Option(help="A graph of the build that has moved; repeatable.")] = None,
+    root: Annotated[Path | None, typer.Option(help="Where the plan's paths start, for the sizes of files.")] = None,
+    window: Annotated[int, typer.Option(help="Tokens of the model's context window.")] = 200_000,
+    threshold: Annotated[float, typer.Option(help="Percent of it at which to checkpoint.")] = 70.0,
+    out: Annotated[Path | None, typer.Option(help="Parquet of the tasks; .workers.parquet goes beside it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Forecast the tokens of each worker's session, and before which tasks to checkpoint."""
+    from flows.forecast import forecast_build, write_forecast
+
+    report = forecast_build(
+        _folder(build),
+        workers=workers,
+        assignment=assignment,
+        graphs=graph or (),
+        root=root,
+        window=window,
+        threshold=threshold,
+    )
+    if out is not None:
+        write_forecast(report, out)
+    if as_json:
+        _print_json(report.as_dict())
+        return
+    tasks, forecasts = report.forecast
+    columns = ("context_tokens", "files", "file_tokens", "tool_tokens", "task_tokens", "tokens", "session_tokens")
+    shown = tasks.select("worker", "task_id", "level", *columns, "session").rows()
+    head = ("worker", "task", "level", "context", "files", "reading", "tools", "flat", "sum", "so far", "session")
+    _print_table(head, shown, most=40)
+    sys.stdout.write("\n")
+    for row in forecasts.iter_rows(named=True):
+        where = f"; checkpoint before {', '.join(row['checkpoint_before'])}" if row["checkpoint_before"] else ""
+        said = f"crosses {threshold:g} %{where}" if row["crosses"] else f"stays below {threshold:g} %"
+        used = f"{row['tokens']:,} tokens ({row['usage_percent']:.1f} %)"
+        sys.stdout.write(f"{row['worker']}: {row['tasks']} tasks, {used}, {said}\n")
+    for row in report.budgets.iter_rows(named=True):
+        sys.stdout.write(
+            f"budget of {row['graph']}: {row['allocated']:,} tokens allocated to {row['tasks']} tasks "
+            f"({report.allocation}), {row['average']:,} on average\n"
+        )
+    _warn(report.findings)
+
+
+@app.command()
+@_sentences
+def track(
+    status: Annotated[str | None, typer.Option(metavar="SESSION", help="Print what a session has used.")] = None,
+    window: Annotated[int | None, typer.Option(help="Tokens of the context window (200,000).")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Percent of it at which to checkpoint (70).")] = None,
+    task: Annotated[str | None, typer.Option(help="The task whose context the session starts with.")] = None,
+    build: Build = Path("builds"),
+    as_json: Json = False,
+) -> None:
+    """Count a tool call as a PostToolUse hook of Claude Code, from its JSON on stdin; say when to checkpoint."""
+    from tasks.errors import TrackingError
+    from tasks.hook import on_tool_use, session_usage, sessions_folder
+    from tasks.tracker import THRESHOLD_PERCENT, WINDOW_TOKENS, ContextTracker, threshold_tokens
+
+    if status is not None:
+        usage = session_usage(status, sessions_folder(), window, threshold).as_dict()
+        _print_json(usage) if as_json else _print_facts(usage)
+        return
+    threshold_tokens(WINDOW_TOKENS if window is None else window, THRESHOLD_PERCENT if threshold is None else threshold)
+    if sys.stdin.isatty():
+        raise TrackingError("no hook's JSON comes from stdin; name a session with --status, or run it as a hook.")
+
+
+    def begin(tracker: ContextTracker) -> None:
+        if task is not None:
+            try:
+                tracker.use_build(_folder(build), task)
+            except PrebriefError as error:
+                sys.stderr.write(f"warning {error.code}: {error}\n")
+
+    try:
+        answer = on_tool_use(sys.stdin.buffer.read(), sessions_folder(), window, threshold, begin=begin)
+    except TrackingError as error:  # a hook never stands in the way of the session that it watches
+        sys.stderr.write(f"warning {error.code}: {error}\n")
+        return
+    if answer is not None:
+        sys.stdout.write(json.dumps(answer) + "\n")
+
+
+# ---- exports ----------------------------------------------------------------------------------------------------
+
+
+@app.command()
+@_sentences
+def export(
+    form: Annotated[str, typer.Option("--format", help="zerg, markdown, jsonl or claude.")],
+    build: Build = Path("builds"),
+    graph: Annotated[list[Path] | None, typer.Option(help="zerg: a graph of the build that has moved; repeatable.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File or folder to write to.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="zerg: replace contexts that planners wrote.")] = False,
+    in_place: Annotated[bool, typer.Option("--in-place", help="zerg: write over the graph itself.")] = False,
+    part: Annotated[int | None, typer.Option(min=1, help="claude: this part of a context too long for one hook.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Hand contexts on: ZERG's task graph, Markdown files, JSON lines, or a SessionStart hook of Claude Code."""
+    from tasks.errors import ExportError
+    from tasks.outputs import export as exports
+
+    if form not in exports.FORMATS:
+        raise ExportError(f"there is no format {form!r}; choose one of {', '.join(exports.FORMATS)}.")
+    if form == "claude":
+        _answer_hook(build, part)
+        return
+    folder = _folder(build)
+    if form == "zerg":
+        done = exports.export_zerg(folder, named=graph or (), out=out, overwrite=overwrite, in_place=in_place)
+    elif form == "markdown":
+        done = exports.export_markdown(folder, out or Path("contexts"))
+    else:
+        rows = exports.jsonl_rows(folder)
+        if out is None:
+            sys.stdout.writelines(rows)
+            return
+        exports.write_file(out, "".join(rows).encode())
+        done = exports.Exported(written=[str(out)], filled=len(folder.tasks))
+    for warning in done.warnings:
+        sys.stderr.write(f"warning: {warning}\n")
+    if as_json:
+        _print_json(done.as_dict())
+    else:
+        sys.stdout.writelines(f"{path}\n" for path in done.written)
+    raise typer.Exit(PARTLY if done.missing else GOOD)
+
+
+def _answer_hook(build: Path, part: int | None) -> None:
+    """Prints the answer of a hook, or nothing: a hook never stands in the way of the session that it serves."""
+    from tasks.outputs.export import TASK_VARIABLE, hook_answer
+
+    task = os.environ.get(TASK_VARIABLE, "").strip()
+    if not task:
+        return
+    try:
+        answer = hook_answer(_folder(build), task, part)
+    except PrebriefError as error:
+        sys.stderr.write(f"warning {error.code}: {error}\n")
+        return
+    if answer is not None:
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
 
 
 # ---- printing ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +19,13 @@ from tasks.errors import PrebriefError
 from tasks.tokens import cache_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
     from tasks.building import Built
 
 _STARTUP_SECONDS = "180"  # a first start migrates a database; on a busy machine that takes a minute
+_RETRIES = "3"  # bridges 14 s; Prefect's own 5 let a person wait minutes for word that a server is gone
 _LOOPBACK = "127.0.0.1,localhost"
 
 
@@ -40,6 +41,8 @@ def build_in_flow(
     specs: str | None,
     rules: str | None,
     history: list[str],
+    commands: str | None = None,
+    tools: str | None = None,
     config: str | None,
     budget: int | None,
     phase: str | None,
@@ -63,6 +66,8 @@ def build_in_flow(
             specs=specs,
             rules=rules,
             history=history,
+            commands=commands,
+            tools=tools,
             config=config,
             budget=budget,
             phase=phase,
@@ -83,6 +88,7 @@ def prepare_environment(*, cache: bool = True) -> None:
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     os.environ.setdefault("DO_NOT_TRACK", "1")
     os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", _STARTUP_SECONDS)
+    os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", _RETRIES)
     if "PREFECT_LOGGING_LEVEL" not in os.environ:  # else someone wants to read along
         os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
         os.environ.setdefault("PREFECT_LOGGING_INTERNAL_LEVEL", "CRITICAL")

@@ -7,10 +7,14 @@ from typing import Any
 
 from prefect import flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
+from prefect.events import emit_event
 
-from flows.build import build_contexts
+from flows.build import build_contexts, event_resource
 from tasks.audit import audit
 from tasks.errors import PrebriefError
+
+#: Emitted for a build that may be launched on; `prebrief.build.completed` comes before the audit.
+PASSED = "prebrief.gate.passed"
 
 
 class GateError(PrebriefError):
@@ -22,13 +26,17 @@ class GateError(PrebriefError):
 @flow(name="prelaunch", persist_result=False)
 def prelaunch(
     graphs: list[str],
+    *,
     specs: str | None = None,
     rules: str | None = None,
     history: list[str] | None = None,
+    commands: str | None = None,
+    tools: str | None = None,
     config: str | None = None,
     budget: int | None = None,
     phase: str | None = None,
     out: str = "builds",
+    cache: bool = True,
     allow_not_ok: int = 0,
 ) -> str:
     """Builds, audits and opens the gate, or fails with the reason; returns the build's folder.
@@ -39,10 +47,21 @@ def prelaunch(
         GateError: the audit found a violation, or too many tasks are not ok.
     """
     built = build_contexts(
-        graphs=graphs, specs=specs, rules=rules, history=history, config=config, budget=budget, phase=phase, out=out
+        graphs=graphs,
+        specs=specs,
+        rules=rules,
+        history=history,
+        commands=commands,
+        tools=tools,
+        config=config,
+        budget=budget,
+        phase=phase,
+        out=out,
+        cache=cache,
     )
     violations = audit_build(built["path"])
     gate(built, violations, allow_not_ok)
+    emit_event(PASSED, resource=event_resource(built), payload=built)
     get_run_logger().info("build %s may launch: %s", built["build_id"], built["path"])
     return str(built["path"])
 
@@ -55,16 +74,21 @@ def audit_build(path: str) -> list[dict[str, str]]:
 
 @task(cache_policy=NO_CACHE, persist_result=False)
 def gate(built: dict[str, Any], violations: list[dict[str, str]], allow_not_ok: int) -> None:
-    """Lets a build through, or says why not."""
+    """Lets a build through, or says why not.
+
+    Raises:
+        GateError: there is a violation, or more tasks are not ok than may be.
+    """
     if violations:
         first = violations[0]
         raise GateError(
-            f"build {built['build_id']} breaks {len(violations)} invariants, first {first['check']} at {first['where']}: "
-            f"{first['message']}; run: prebrief audit {built['path']}"
+            f"build {built['build_id']} has {len(violations)} violations, the first of {first['check']} at "
+            f"{first['where']}: {first['message']}; run: prebrief audit {built['path']}"
         )
-    not_ok = sum(count for status, count in built["statuses"].items() if status != "ok")
-    if not_ok > allow_not_ok:
+    not_ok = {status: count for status, count in built["statuses"].items() if status != "ok"}
+    if sum(not_ok.values()) > allow_not_ok:
+        named = ", ".join(f"{count} {status}" for status, count in sorted(not_ok.items()))
         raise GateError(
-            f"{not_ok} tasks of build {built['build_id']} are not ok and {allow_not_ok} may be; raise the budget or mend "
-            "what findings.parquet names."
+            f"{named} of {built['tasks']} tasks in build {built['build_id']}, and {allow_not_ok} may be; "
+            f"raise the budget or mend what findings.parquet names in {built['path']}"
         )

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from tasks.credentials import warm
 from tasks.outputs.identity import build_id, canonical
 from tasks.outputs.writer import existing_build, point_latest, write_build
-from tasks.pipeline import Run, peak_mb
+from tasks.pipeline import Call, Run, peak_mb
+from tasks.recovery import guarded
 from tasks.sources.inputs import Inputs, Request, discover
 from tasks.sources.load import load
 from tasks.tokens import cache_folder
@@ -33,8 +34,10 @@ class Built:
     fresh: bool
 
 
-def build(request: Request, settings: Settings, out: Path) -> Built:
+def build(request: Request, settings: Settings, out: Path, *, call: Call = guarded) -> Built:
     """Builds every task of the graphs, or finds the complete build of the same inputs and settings.
+
+    `call` calls the stages; someone who watches a build puts something around it.
 
     Raises:
         InputError: there is no readable graph.
@@ -46,7 +49,7 @@ def build(request: Request, settings: Settings, out: Path) -> Built:
     if found := existing_build(out, name):
         point_latest(out, name)
         return Built(found, fresh=False)
-    run = Run(settings)
+    run = Run(settings, call=call)
     with timed(run, "load"):
         warm(cache_folder() if settings.tokens.cache else None)
         loaded = load(inputs, settings)
