@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tasks.audit.reading import COLUMNS, FRAMES, Context
+from tasks.audit.reading import COLUMNS, FRAMES, OPTIONAL, Context
 from tasks.audit.texts import CUT, without
 from tasks.audit.violation import Check, Violation
 from tasks.credentials import contains_credential
@@ -51,8 +51,11 @@ class Credentials(Check):
         """The manifest and the small frames."""
         if contains_credential(json.dumps(_readable(self.build.manifest), ensure_ascii=False, indent=1)):
             yield self.found("manifest.json", "it holds a credential.")
-        for name in FRAMES:
+        for name in (*FRAMES, *OPTIONAL):
             yield from self._frame(f"{name}.parquet", self.build.frames[name].select(_TEXT[name]))
+
+        if self._found(self.build.frames["calls"]["prompt"].drop_nulls().to_list()):
+            yield self.found("calls.parquet", "a prompt holds a credential.")
 
     def of_context(self, context: Context) -> Iterator[Violation]:
         """One task's rows and prompt."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.audit.reading import CHECK, FRAMES, sample
+from tasks.audit.reading import CHECK, FRAMES, OPTIONAL, sample
 from tasks.audit.violation import Check, Violation
 from tasks.batch import KINDS, LEVELS, SECTIONS, SEVERITIES, STATUSES
 from tasks.outputs.reader import MANIFEST
@@ -21,6 +21,7 @@ _VALUES: dict[str, dict[str, Sequence[str]]] = {
     "tasks": {"status": STATUSES},
     "items": {"section": SECTIONS, "kind": KINDS, "sensitivity": LEVELS},
     "findings": {"severity": SEVERITIES},
+    "calls": {"status": STATUSES},
 }
 _REQUIRED: dict[str, Sequence[str]] = {
     "tasks": ("title", "level", "status", "budget_tokens", "tokenizer", "margin", "candidates", "included", "dropped"),
@@ -28,6 +29,7 @@ _REQUIRED: dict[str, Sequence[str]] = {
     "stages": ("graph", "task_id", "stage"),
     "findings": ("severity", "code", "where", "message"),
     "artifacts": ("handle", "item_id", "sha256", "size_bytes", "media_type", "lines"),
+    "calls": ("budget_tokens", "tokenizer", "margin", "status"),
 }
 
 
@@ -63,7 +65,7 @@ class Files(Check):
     def _foreign(self) -> Iterator[Violation]:
         places = self.build.places.values()
         digests = self.build.frames["artifacts"]["sha256"]
-        known = {MANIFEST, *(f"{name}.parquet" for name in FRAMES), *(f"artifacts/{digest}" for digest in digests)}
+        known = {MANIFEST, *(f"{name}.parquet" for name in (*FRAMES, *OPTIONAL)), *(f"artifacts/{digest}" for digest in digests)}
         known |= {f"contexts/{place}.parquet" for place in places} | {f"prompts/{place}.md" for place in places}
         for path in sorted(self.build.files.keys() - known):
             if not path.startswith("artifacts/"):  # what lies there without a handle is the artifacts' own violation

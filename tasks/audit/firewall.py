@@ -57,6 +57,8 @@ class Firewall(Check):
                     long = frame[column].filter(frame[column].str.len_chars() > RAW_RUN)
                     for text in long:
                         yield from self._scan(f"{name}.parquet", f"{column}: ", text)
+        for name, call in self.build.call_rows():
+            yield from self._scan("calls.parquet", f"{name}: ", call["prompt"] or "")
         for text in manifest_strings(self.build.manifest):
             yield from self._scan("manifest.json", "", text)
 

@@ -74,8 +74,16 @@ COLUMNS: dict[str, Columns] = {
     "timings": _columns("stage shard tasks rows started seconds peak_mb", _REAL, stage=_TEXT, shard=None, started=None),
     "findings": _columns("severity code where message", _TEXT),
     "artifacts": _columns("handle item_id sha256 size_bytes media_type lines", _TEXT, size_bytes=_COUNT, lines=_COUNT),
+    "calls": _columns(
+        "graph task_id tool prompt prompt_tokens budget_tokens tokenizer margin status message prompt_sha256",
+        _TEXT,
+        **dict.fromkeys(("prompt_tokens", "budget_tokens"), _COUNT),
+        margin=_REAL,
+    ),
 }
 FRAMES = ("tasks", "items", "stages", "timings", "findings", "artifacts")
+#: Files that a build has only where its inputs ask for them; without one the frame is empty.
+OPTIONAL = ("calls",)
 
 _DEFAULT_FLOOR = "confidential"
 _DEFAULT_MAX_ROWS = 2000
@@ -159,6 +167,11 @@ class Build:
         for row in self.tasks.iter_rows(named=True):
             yield self.places[row["graph"], row["task_id"]], row
 
+    def call_rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each call prompt's name and row."""
+        for row in self.frames["calls"].iter_rows(named=True):
+            yield f"{row['graph']}/{row['task_id']} calling {row['tool']}", row
+
     @cached_property
     def details(self) -> pl.DataFrame:
         """What contexts are told about items, a row an item.
@@ -208,14 +221,15 @@ def read_build(root: Path) -> Build:
     damages: list[Violation] = []
     files = dict(_walk(root, damages))
     frames = {}
-    for name in FRAMES:
+    for name in (*FRAMES, *OPTIONAL):
         path = f"{name}.parquet"
         frame = read_frame(files[path], path, name, damages) if path in files else None
-        if path not in files:
+        if path not in files and name in FRAMES:
             damages.append(Violation(CHECK, path, "the file is missing."))
         frames[name] = pl.DataFrame(schema=_types(name)) if frame is None else frame
     frames["tasks"] = _keyed(frames["tasks"], ["graph", "task_id"], "tasks.parquet", damages)
     frames["items"] = _keyed(frames["items"], ["item_id"], "items.parquet", damages)
+    frames["calls"] = _keyed(frames["calls"], ["graph", "task_id", "tool"], "calls.parquet", damages)
     return Build(root, _read_manifest(files, damages), frames, files, damages)
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from tasks.audit.accounting import Accounting
 from tasks.audit.artifacts import Artifacts
 from tasks.audit.budget import Budget
+from tasks.audit.calls import Calls
 from tasks.audit.closure import Closure
 from tasks.audit.credentials import Credentials
 from tasks.audit.files import Files
@@ -33,6 +34,7 @@ CHECKS: tuple[type[Check], ...] = (
     Files,
     Budget,
     Prompts,
+    Calls,
     Structure,
     Accounting,
     Stages,

@@ -36,13 +36,17 @@ class Structure(Check):
         self._opened: dict[tuple[str, str], set[str]] = {}
 
     def of_build(self) -> Iterator[Violation]:
-        """Headings, fences, characters, the end and the size of every prompt."""
+        """Headings, fences, characters, the end and the size of every prompt, calls included."""
         for place, task in self.build.task_rows():
             if task["prompt"] is not None:
                 seen = outline(task["prompt"])
                 self._opened[task["graph"], task["task_id"]] = set(seen.sections)
                 for message in self._faults(task["prompt"], seen):
                     yield self.found(f"prompts/{place}.md", message)
+        for name, call in self.build.call_rows():
+            if call["prompt"] is not None:
+                for message in self._faults(call["prompt"], outline(call["prompt"])):
+                    yield self.found("calls.parquet", f"{name}: {message}")
 
     def of_context(self, context: Context) -> Iterator[Violation]:
         """The sections of a prompt are those of its selected items: a forged title would be one too many."""

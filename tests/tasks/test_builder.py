@@ -83,7 +83,9 @@ class Told(Hooks):
 
 def swarm(folder: Path, **parts) -> Request:
     parts = {"events": LOG, **parts}
-    return write_swarm(folder, [task("T-1", files={"create": ["app/login.py"]}), task("T-2", dependencies=["T-1"])], **parts)
+    return write_swarm(
+        folder, [task("T-1", files={"create": ["app/login.py"]}), task("T-2", dependencies=["T-1"])], **parts
+    )
 
 
 @pytest.fixture
@@ -130,7 +132,7 @@ def test_settings_are_those_given(request_, out):
 
 
 def test_an_unknown_input_is_named(request_):
-    with pytest.raises(InputError, match="no input 'spec'; there are .*specs"):
+    with pytest.raises(InputError, match=r"no input 'spec'; there are .*specs"):
         request_of("graph.json", {"spec": "x"})
     with pytest.raises(InputError, match="whole Request"):
         request_of(request_, {"specs": "x"})
@@ -234,7 +236,7 @@ def test_a_build_within_a_build_is_an_error_and_no_deadlock(start, entry, reques
     def run():
         try:
             builder.build_sync(request_) if entry == "sync" else asyncio.run(builder.build(request_))
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is
             done.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
@@ -356,7 +358,9 @@ def test_a_build_that_was_cancelled_in_the_queue_never_begins(tmp_path, out):
 # ---- stores -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [MemoryStore, lambda: AsyncStore().inner, AsyncStore], ids=["memory", "plain", "async"])
+@pytest.mark.parametrize(
+    "make", [MemoryStore, lambda: AsyncStore().inner, AsyncStore], ids=["memory", "plain", "async"]
+)
 def test_the_artifacts_of_a_build_are_in_the_store_under_its_id(make, request_, out):
     store = make()
     folder = BuildFolder(ContextBuilder(out=out, store=store).build_sync(request_).path)
@@ -415,7 +419,7 @@ def test_other_content_under_a_builds_handle_is_never_overwritten(request_, tmp_
 
 
 def test_a_store_that_does_not_answer_is_an_error_in_time(request_, out):
-    with pytest.raises(StoreTimeoutError, match="put within 0.1 s"):
+    with pytest.raises(StoreTimeoutError, match=r"put within 0\.1 s"):
         ContextBuilder(out=out, store=AsyncStore(pause=30), store_timeout=0.1).build_sync(request_)
 
 

@@ -1,0 +1,123 @@
+"""A store on whatever fsspec reaches: `s3://bucket/prefix` (with the extra `s3`), `memory://`, and many more."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tasks.errors import PrebriefError, StoreError
+from tasks.stores.folder import FolderStore
+from tasks.stores.records import RecordStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_LOCAL = ("file", "local")
+_FLAT = {"s3", "s3a", "gs", "gcs", "abfs", "az", "oss", "memory"}  # no folders to make; on S3 that would make a bucket
+_USER = re.compile(r"(?<=://)[^/@]*@")  # who logs in, perhaps by a password
+
+
+def open_store(url: str, **options: Any) -> FolderStore | FsspecStore:  # noqa: ANN401 - each file system has its own
+    """The store at a URL: a path or `file://` is a folder, anything else goes through fsspec.
+
+    Args:
+        url: where the store lies, such as `s3://bucket/prefix`.
+        options: what fsspec's file system takes, such as `endpoint_url` for S3.
+
+    Raises:
+        StoreError: the URL is not understood, or the library that it needs is not installed.
+    """
+    import fsspec
+
+    try:
+        path = fsspec.core.strip_protocol(url) if fsspec.utils.get_protocol(url) in _LOCAL else None
+    except (ValueError, ImportError) as error:
+        raise _not_opened(url, error) from error
+    return FsspecStore(url, **options) if path is None else FolderStore(path)
+
+
+class FsspecStore(RecordStore):
+    """Keeps artifacts below a URL, one object a content and one a handle.
+
+    An object store writes each object whole; for a folder of this machine `open_store` takes the store that does so
+    too. There are no locks, so that only callers of one process exclude each other: a
+    `delete` while another process puts equal content may take that with it. `get` then says so, and a `put` mends it.
+
+    Raises:
+        StoreError: the file system cannot be reached, or refuses.
+    """
+
+    def __init__(self, url: str, **options: Any) -> None:  # noqa: ANN401 - each file system has its own
+        """Opens the file system; `options` are its own, such as `endpoint_url`. Nothing is written yet."""
+        import fsspec
+
+        self._url = _shown(url)
+        self._lock = threading.RLock()
+        try:
+            self._files, root = fsspec.core.url_to_fs(url, **options)
+        except Exception as error:  # file systems raise what they like
+            raise _not_opened(url, error) from error
+        self._root = root.rstrip("/")
+        given = self._files.protocol
+        self._has_folders = _FLAT.isdisjoint([given] if isinstance(given, str) else given)
+
+    def _read(self, folder: str, name: str) -> bytes | None:
+        with self._refusing():
+            try:
+                return bytes(self._files.cat_file(self._path(folder, name)))
+            except FileNotFoundError:
+                return None
+
+    def _write(self, folder: str, name: str, data: bytes) -> None:
+        with self._refusing():
+            if self._has_folders:
+                self._files.makedirs(self._path(folder), exist_ok=True)
+            self._files.pipe_file(self._path(folder, name), data)
+
+    def _remove(self, folder: str, name: str) -> None:
+        with self._refusing():
+            try:
+                self._files.rm_file(self._path(folder, name))
+            except FileNotFoundError:
+                return
+
+    def _read_all(self, folder: str) -> Mapping[str, bytes]:
+        with self._refusing():
+            self._files.invalidate_cache()  # others may have written since this process listed last
+            try:
+                paths = self._files.find(self._path(folder))
+            except FileNotFoundError:
+                return {}
+            read = self._files.cat(paths, on_error="omit") if paths else {}
+        return {posixpath.basename(path): bytes(data) for path, data in read.items()}
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        with self._lock:
+            yield
+
+    def _path(self, *parts: str) -> str:
+        return "/".join((self._root, *parts))
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Turns what the file system refuses into one sentence, without what a client may have put into its own."""
+        try:
+            yield
+        except PrebriefError:
+            raise
+        except Exception as error:  # file systems raise what they like
+            why = f"{type(error).__name__}: {error}"[:200]
+            raise StoreError(f"the store {self._url} cannot be used ({why}); check its address and access.") from error
+
+
+def _not_opened(url: str, error: Exception) -> StoreError:
+    extra = "; install prebrief[s3]" if isinstance(error, ImportError) and url.startswith("s3") else ""
+    return StoreError(f"the store {_shown(url)} cannot be opened ({type(error).__name__}: {error}){extra}.")
+
+
+def _shown(url: str) -> str:
+    return _USER.sub("", url)
