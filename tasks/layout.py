@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tasks.settings import RenderSettings
 
 SEPARATOR = "\n\n"
+END = "\n"
 TRUNCATED = "[... truncated for context limits ...]"
 
 #: The first byte count that no longer fits one argument of a Linux process.
@@ -97,14 +98,20 @@ def blocks(items: pl.DataFrame, settings: RenderSettings) -> pl.DataFrame:
     )
 
 
-def compose(sections: Iterable[tuple[str, Sequence[str]]], settings: RenderSettings) -> str:
-    """The prompt of sections with their blocks, in order; ends with one newline, empty without blocks."""
+def units(sections: Iterable[tuple[str, Sequence[str]]], settings: RenderSettings) -> list[str]:
+    """The titles and blocks of a prompt in their order, which blank lines join."""
     parts: list[str] = []
     for section, section_blocks in sections:
         if section_blocks:
-            parts += [title(section, settings)] if title(section, settings) else []
-            parts += section_blocks
-    return SEPARATOR.join(parts) + "\n" if parts else ""
+            head = title(section, settings)
+            parts += [head, *section_blocks] if head else section_blocks
+    return parts
+
+
+def compose(sections: Iterable[tuple[str, Sequence[str]]], settings: RenderSettings) -> str:
+    """The prompt of sections with their blocks, in order; ends with one newline, empty without blocks."""
+    parts = units(sections, settings)
+    return SEPARATOR.join(parts) + END if parts else ""
 
 
 def section_order(section: str) -> int:

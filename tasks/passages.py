@@ -26,7 +26,9 @@ def bare_headings(items: pl.DataFrame) -> pl.DataFrame:
 
     By themselves they say nothing, so they come with what is under them or not at all.
     """
-    return headings(items.filter(is_document() | (pl.col("source") == "rules")))
+    rules = items.filter(pl.col("source") == "rules")
+    files = rules.join(rules.select(pl.col("parent_id").alias("item_id")), on="item_id", how="semi")
+    return pl.concat([headings(items.filter(is_document())), headings(files)])
 
 
 def words_with_headings(items: pl.DataFrame, words: Words) -> pl.DataFrame:

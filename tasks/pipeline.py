@@ -85,7 +85,7 @@ class Run:
             run._through(STAGES[_POOLED:], part, shard + number, broken)
             for number, part in enumerate(shards(batch, run.settings))
         ]
-        return calls(loaded, made, merged(batch, parts), broken, early, run.settings)
+        return calls(loaded, made, merged(batch, parts), broken=broken, early=early, settings=run.settings)
 
     def timings_frame(self) -> pl.DataFrame:
         """One row a (stage, shard)."""

@@ -90,12 +90,13 @@ class Purse:
         unspent = kept_back + self._pass(requirements, spec - kept_back, whole=spec)
         unspent = self._pass(design, unspent, whole=spec)
         self._pass(requirements, unspent)
-        order = {item: place for place, item in enumerate(ranked)}
-        loose = sorted((*lists.get("reference", []), *lists.get("history", [])), key=order.__getitem__)
-        self._pass(loose, self._left, whole=self._left)
-        self._pass(sorted((*requirements, *design), key=order.__getitem__), self._left)
+        self._pass(self._of(ranked, "reference", "history"), self._left, whole=self._left)
+        self._pass(self._of(ranked, "requirements", "design"), self._left)
         self._pass(rules, self._left)
         return self._choice
+
+    def _of(self, ranked: Sequence[int], *sections: str) -> list[int]:
+        return [item for item in ranked if self._goods[item].section in sections]
 
     def fill_plainly(self, ranked: Sequence[int]) -> Choice:
         """Fills the budget in one pass over bare texts: no sections, labels or ancestors."""
@@ -132,31 +133,32 @@ class Purse:
 
         `whole` is the share of the section's whole group: a passage larger than that is cut, any other passed over.
         """
-        limit = min(share, self._left)
+        limit = room = min(share, self._left)
         capped = share < self._left
         reason = "section_budget" if capped else "budget"
-        cheapest = _cheapest_from([self._least_cost(item, whole) for item in ranked])
-        room = limit
-        for place, item in enumerate(ranked):
-            if item in self._choice.selected:
+        selected, dropped = self._choice.selected, self._choice.dropped
+        costs = [self._goods[item].cost for item in ranked]
+        if whole is not None and max(costs, default=0) > whole:
+            costs = [self._least_cost(self._goods[item], whole) for item in ranked]
+        cheapest = _cheapest_from(costs)
+        for place, (item, cost) in enumerate(zip(ranked, costs, strict=True)):
+            if item in selected:
                 continue
             if room < cheapest[place]:
                 self._refuse_rest(ranked[place:], reason, room)
                 break
-            cost = self._goods[item].cost
-            if cost > room and (whole is None or cost <= whole):
-                self._refuse(item, reason, cost - room)  # most candidates end here, so without looking at ancestors
+            if cost > room:  # most candidates end here, so without looking at ancestors
+                dropped[item] = (reason, cost - room)
             else:
                 room -= self._try(item, room, whole, capped=capped)
         return share - (limit - room)
 
-    def _least_cost(self, item: int, whole: int | None) -> int:
+    def _least_cost(self, offer: Offer, whole: int | None) -> int:
         """What an item costs at least: one that may be cut, as little as a cut one does."""
-        offer = self._goods[item]
-        return min(offer.cost, _LEAST_CUT) if self._may_cut(offer, whole) else offer.cost
+        return _LEAST_CUT if self._may_cut(offer, whole) else offer.cost
 
     def _may_cut(self, offer: Offer, whole: int | None) -> bool:
-        return whole is not None and offer.section in _CUTTABLE and offer.cost > whole
+        return whole is not None and offer.cost > whole and offer.section in _CUTTABLE
 
     def _try(self, item: int, room: int, whole: int | None, *, capped: bool) -> int:
         """Buys an item with its missing ancestors if they fit; returns what was paid."""
@@ -190,6 +192,9 @@ class Purse:
 
         The walk ends early once the ancestors alone cost more than there is room: the chain will not be bought.
         """
+        parent = self._goods[item].parent
+        if parent is None or parent in self._choice.selected:
+            return [item]
         chain, above = [], 0
         walked: int | None = item
         met: set[int] = set()
@@ -206,6 +211,8 @@ class Purse:
 
     def _price(self, chain: Sequence[int]) -> tuple[int, int]:
         """Tokens and bytes that a chain adds to the prompt, titles of new sections included."""
+        if len(chain) == 1 and self._goods[chain[0]].section in self._opened:
+            return self._goods[chain[0]].cost, self._goods[chain[0]].size
         opened = {self._goods[item].section for item in chain} - self._opened
         titles = sum(self._titles[section] for section in sorted(opened))
         return (

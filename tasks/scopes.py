@@ -1,8 +1,9 @@
-"""What a file path says about the security rules that its author needs. Names only; nothing is read."""
+"""What a file path says about the rules that its author needs. Names only; nothing is read."""
 
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,12 @@ if TYPE_CHECKING:
 
 #: The scope that every task falls under.
 CORE = "core"
+
+#: What all engineering rules belong to, whichever files they apply to.
+ENGINEERING = "engineering"
+
+#: The scope of rules with globs that hold for every task, also for one without files.
+EVERY_TASK = "glob:*"
 
 #: Where a rule set keeps the rules of each scope, relative to its folder.
 SCOPE_FILES: dict[str, str] = {
@@ -78,6 +85,8 @@ _BY_FOLDER: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"(?:^|.*/)(?:helm|charts)/(?:.*/)?[^/]+(?:{_YAML}|\.tpl)"), "helm"),
     (re.compile(rf"(?:^|.*/)(?:k8s|kubernetes|kustomize)/(?:.*/)?[^/]+{_YAML}"), "kubernetes"),
 )
+_GLOB = "glob:"
+_EVERYTHING = frozenset({"*", "**", "**/*"})
 _CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _MOST_CHOICES = 64  # of braces in one glob; a path that spells out more is no honest path
 
@@ -98,6 +107,50 @@ def scopes_of_all(paths: Iterable[str]) -> tuple[str, ...]:
     """The scopes of all paths of a task, the core included, the core first."""
     found = {scope for path in paths for scope in scopes_of(path)}
     return (CORE, *sorted(found))
+
+
+def glob_scope(globs: Iterable[str]) -> str:
+    """The scope of rules that hold for the files that any of these globs matches; none, or one for all, is every task.
+
+    `|` separates globs, so that one within a glob is read as an alternative.
+    """
+    wanted = sorted({_plain_glob(glob) for glob in globs} - {""})
+    return f"{_GLOB}{'|'.join(wanted) if wanted and not set(wanted) & _EVERYTHING else '*'}"
+
+
+def is_glob_scope(scope: str) -> bool:
+    """Whether a scope is one of globs, not one of those that a path has by itself."""
+    return scope.startswith(_GLOB)
+
+
+def in_glob_scope(path: str, scope: str) -> bool:
+    """Whether a path, or its base name, matches one of a scope's globs, whatever the case of letters.
+
+    `*` and `?` stay within a part of the path, `**` spans parts, `{a,b}` is either; `src/` is all that lies below it.
+    """
+    parts = tuple(_plain_glob(path).lower().split("/"))
+    for glob in scope.removeprefix(_GLOB).lower().split("|"):
+        for reading in _readings(glob):
+            pattern = tuple(reading.split("/"))
+            if _matches(parts, pattern) or (len(pattern) == 1 and _matches(parts[-1:], pattern)):
+                return True
+    return False
+
+
+def _plain_glob(glob: str) -> str:
+    plain = glob.strip().replace("\\", "/").removeprefix("./").lstrip("/")
+    return f"{plain}**" if plain.endswith("/") else plain
+
+
+def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Parts of a path against those of a glob; time grows with the product of their numbers."""
+    reached = {0}  # how many parts the globs so far can have taken
+    for glob in pattern:
+        if glob == "**":
+            reached = set(range(min(reached), len(parts) + 1)) if reached else reached
+        else:
+            reached = {place + 1 for place in reached if place < len(parts) and fnmatchcase(parts[place], glob)}
+    return len(parts) in reached
 
 
 def _scopes(path: str) -> tuple[str, ...]:

@@ -7,14 +7,26 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from tasks.errors import SettingsError
+from tasks.scopes import ENGINEERING, SCOPE_FILES
 
 Phase = Literal["route", "call", "interpret", "answer"]
 Sensitivity = Literal["public", "internal", "confidential", "restricted"]
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _known_scope(name: str) -> str:
+    """A scope that rules can have: a mistaken one would be paid for twice in silence."""
+    known = (*SCOPE_FILES, ENGINEERING)
+    if name not in known:
+        raise ValueError(f"{name!r} is no scope of rules; there are {', '.join(sorted(known))}")
+    return name
+
+
+RuleScope = Annotated[str, AfterValidator(_known_scope)]
 
 #: Tokens that a phase may spend on one prompt.
 PHASE_BUDGETS: dict[str, int] = {"route": 2000, "call": 3000, "interpret": 4000, "answer": 6000}
@@ -28,6 +40,10 @@ class BudgetSettings(_Section):
     """How many tokens a prompt may hold."""
 
     tokens: int | None = Field(default=None, gt=0, description="Tokens for every task; None takes the phase's budget.")
+    allocation: Literal["uniform", "by_files"] = Field(
+        default="uniform",
+        description="The budget for every task, or divided by the files that it creates or modifies (at least 500).",
+    )
 
 
 class PolicySettings(_Section):
@@ -108,9 +124,23 @@ class FirewallSettings(_Section):
 
 
 class RulesSettings(_Section):
-    """Where security rules come from."""
+    """Where rules come from."""
 
     enabled: bool = Field(default=True, description="Off when the agents load the rules elsewhere.")
+    loaded_elsewhere: tuple[RuleScope, ...] = Field(
+        default=(), description="Scopes whose rules the agents load elsewhere, such as core, python or engineering."
+    )
+    engineering: Path | None = Field(
+        default=None, description="Folder of engineering rules (YAML); None looks for them in the rules folder."
+    )
+
+
+class SourcesSettings(_Section):
+    """What gives candidates besides specs, rules, history and commands."""
+
+    plugins: bool | tuple[str, ...] = Field(
+        default=False, description="Installed plugins that are run: all, none, or those of these names."
+    )
 
 
 class TokenSettings(_Section):
@@ -163,6 +193,7 @@ class Settings(BaseSettings):
     packing: PackingSettings = PackingSettings()
     firewall: FirewallSettings = FirewallSettings()
     rules: RulesSettings = RulesSettings()
+    sources: SourcesSettings = SourcesSettings()
     tokens: TokenSettings = TokenSettings()
     render: RenderSettings = RenderSettings()
     audit: AuditSettings = AuditSettings()
@@ -190,12 +221,17 @@ class Settings(BaseSettings):
         return tokens
 
     def budget_of(self, own_budget: int | None = None) -> int:
-        """Tokens that a prompt may hold, margin included: the one set for all, else its own, else the phase's."""
+        """Tokens that a prompt may hold, margin included: the one set for all, else its own, else the phase's.
+
+        Where budgets are allocated by files, a task's own was made from the one set for all, and goes before it.
+        """
+        if self.budget.allocation == "by_files" and own_budget:
+            return own_budget
         return self.budget.tokens or own_budget or PHASE_BUDGETS[self.policy.phase]
 
     def identity(self) -> dict[str, Any]:
-        """The settings that may change a byte of a build, as plain data."""
-        return self.model_dump(mode="json", exclude={"run": True, "tokens": {"cache"}})
+        """The settings that may change a byte of a build, as plain data. Of a folder its files count, not its place."""
+        return self.model_dump(mode="json", exclude={"run": True, "tokens": {"cache"}, "rules": {"engineering"}})
 
 
 def load_settings(file: Path | None = None, **flags: dict[str, Any]) -> Settings:

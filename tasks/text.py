@@ -193,8 +193,8 @@ def keywords(prose: str, paths: Iterable[str]) -> frozenset[str]:
     """The words by which a task picks its spec passages, lower case.
 
     Words of title and description over 3 characters (acronyms such as JWT, API or CI from 2), parts of file stems over
-    2, whole and without punctuation; stop words and the words of every plan are out. East Asian text has no spaces: each
-    of its characters counts, as it does in `token_table`, but for kana that mostly are grammar.
+    2, whole and without punctuation; stop words and the words of every plan are out. East Asian text has no spaces:
+    each of its characters counts, as it does in `token_table`, but for kana that mostly are grammar.
     """
     found: set[str] = set()
     for piece in _PIECE.findall(prose):

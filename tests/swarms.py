@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -17,6 +16,9 @@ from tasks.audit import audit
 from tasks.building import build
 from tasks.settings import Settings, load_settings
 from tasks.sources.inputs import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 ROOT = Path(__file__).parents[1]
 CHECKER = ROOT.parent / "shared" / "tools" / "check_build.py"

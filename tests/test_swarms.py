@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -11,6 +11,9 @@ import pytest
 from tasks.audit import audit
 from tasks.sources.inputs import Request
 from tests.swarms import ROOT, Built, built, independent_reader
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SHARED = ROOT.parent / "shared" / "data"
 GRAPHS = sorted((SHARED / "swarm").glob("*/task-graph.json"))

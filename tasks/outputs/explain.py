@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tasks.batch import LEVELS
+from tasks.batch import LEVELS, PRIORITY
 from tasks.errors import BuildMissingError
 from tasks.settings import Settings
 
@@ -210,6 +210,8 @@ def _because(
             return f"It would need its ancestors beside it, and they do not fit{missed}."
         case "horizon":
             return f"It is not among the best {settings['packing.horizon']} of its section, beyond which none is tried."
+        case "irrelevant" if row["stage"] == "select_and_pack":
+            return "It is a heading, and nothing under it was selected."
         case "irrelevant":
             top = settings["spec.top"]
             return (
@@ -250,6 +252,7 @@ def _no_candidate(item: Mapping[str, Any], task: Mapping[str, Any], rows: int) -
     if elsewhere:
         return f"It belongs to task {owner}, on which this task does not depend."
     if item["source"] == "rules":
-        scopes = ", ".join(item["tags"] or ()) or "other files"
+        tags = [tag.removeprefix("glob:").replace("|", ", ") for tag in item["tags"] or () if not tag.startswith(PRIORITY)]
+        scopes = ", ".join(tags) or "other files"
         return f"It is a rule for {scopes}, and this task creates or modifies no such file."
     return "No group of candidates that this task draws from holds it."

@@ -52,7 +52,8 @@ def tasks_frame(batch: Batch, settings: Settings) -> pl.DataFrame:
         "firewalled",
         "redactions",
     )
-    budget = pl.lit(settings.budget.tokens, pl.Int64) if settings.budget.tokens else pl.col("budget_tokens")
+    uniform = settings.budget.tokens if settings.budget.allocation == "uniform" else None
+    budget = pl.lit(uniform, pl.Int64) if uniform else pl.col("budget_tokens")
     return (
         counted.with_columns(pl.col(name).fill_null(0).cast(pl.UInt32) for name in numbers)
         .with_columns(
@@ -269,6 +270,31 @@ def findings_frame(batch: Batch) -> pl.DataFrame:
 def artifacts_frame(batch: Batch) -> pl.DataFrame:
     """One row an artifact, without its bytes."""
     return batch.artifacts.select(name for name in empty(Artifacts).schema if name != "content").sort("handle")
+
+
+def calls_frame(calls: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+    """One row a (task, tool), sorted."""
+    return (
+        calls.with_columns(
+            tokenizer=pl.lit(_counter_name(settings)),
+            margin=pl.lit(settings.tokens.margin, pl.Float64),
+            prompt_sha256=_sha256(pl.col("prompt")),
+        )
+        .sort("graph", "task_id", "tool")
+        .select(
+            "graph",
+            "task_id",
+            "tool",
+            "prompt",
+            "prompt_tokens",
+            "budget_tokens",
+            "tokenizer",
+            "margin",
+            "status",
+            "message",
+            "prompt_sha256",
+        )
+    )
 
 
 def timings_frame(timings: pl.DataFrame) -> pl.DataFrame:

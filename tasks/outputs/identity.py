@@ -7,6 +7,8 @@ import json
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from tasks.plugins import plugin_versions
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
@@ -34,7 +36,7 @@ def manifest(folder: Path, name: str, inputs: Iterable[Mapping[str, Any]], setti
         "prebrief": version("prebrief"),
         "inputs": sorted_by_path(inputs),
         "settings": settings.identity(),
-        "versions": {package: version(package) for package in _PACKAGES},
+        "versions": {package: version(package) for package in _PACKAGES} | plugin_versions(settings),
         "tokenizer": settings.tokens.tokenizer if counter == "tiktoken" else counter,
         "margin": settings.tokens.margin,
         "outputs": sorted_by_path(

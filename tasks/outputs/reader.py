@@ -84,6 +84,28 @@ class BuildFolder:
         """One row a raw tool result that is kept out of band."""
         return self._frame("artifacts.parquet")
 
+    @cached_property
+    def calls(self) -> pl.DataFrame | None:
+        """One row a (task, tool); None where no catalogue of tools went in."""
+        return self._frame("calls.parquet") if (self.root / "calls.parquet").is_file() else None
+
+    def call(self, task: str, tool: str) -> dict[str, Any]:
+        """The row of a call prompt; the task is named as in `task`.
+
+        Raises:
+            BuildMissingError: there is no such task, or no call prompt of it for that tool.
+        """
+        row = self.task(task)
+        name = f"{row['graph']}/{row['task_id']}"
+        if self.calls is None:
+            raise BuildMissingError("this build has no call prompts; name a catalogue: prebrief build … --tools FILE")
+        own = self.calls.filter(_is(row["graph"], row["task_id"]))
+        found = own.filter(pl.col("tool") == tool)
+        if found.is_empty():
+            known = _suggestion(tool, own["tool"].to_list())
+            raise BuildMissingError(f"{name} has no call prompt for {tool!r}; {known}.")
+        return found.row(0, named=True)
+
     def context(self, graph: str, task_id: str) -> pl.DataFrame:
         """One row a candidate of a task.
 

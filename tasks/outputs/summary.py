@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def build_summary(folder: BuildFolder) -> dict[str, Any]:
-    """Tasks, statuses, tokens, findings and candidates of a build, as plain data."""
+    """Tasks, statuses, tokens, findings and candidates of a build, as plain data; call prompts where it has any."""
     tasks = folder.tasks
     return {
         "build_id": folder.root.name,
@@ -24,6 +24,7 @@ def build_summary(folder: BuildFolder) -> dict[str, Any]:
         "dropped": tasks["dropped"].sum(),
         "findings": _counted(folder.findings["severity"]),
         "artifacts": len(folder.artifacts),
+        **({} if folder.calls is None else {"calls": _counted(folder.calls["status"])}),
     }
 
 

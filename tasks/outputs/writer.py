@@ -87,6 +87,8 @@ def write_files(
     _parquet(frames.stages_frame(batch), folder / "stages.parquet")
     _parquet(frames.findings_frame(batch), folder / "findings.parquet")
     _parquet(frames.timings_frame(timings), folder / TIMINGS)
+    if batch.calls is not None:
+        _parquet(frames.calls_frame(batch.calls, settings), folder / "calls.parquet")
     places = file_places(tasks.select("graph", "task_id").iter_rows())
     for graph, task_id, frame in frames.context_frames(batch, settings):
         _parquet(frame, _file(folder / "contexts", places[graph, task_id], ".parquet"))
@@ -178,8 +180,9 @@ def _publish(out: Path, part: Path, name: str) -> None:
 
 
 def point_latest(out: Path, name: str) -> None:
-    """Makes `latest` the build of this id, in one step."""
+    """Makes `latest` the build of this id, in one step, and clears what runs that died left behind."""
     with refusing(out), _folder_lock(out):
+        _clear_remains(out)
         link = out / LATEST
         if link.is_symlink() and link.readlink() == Path(name):
             return

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from tasks.batch import SECTIONS
 from tasks.resources import bundled_rules
-from tasks.scopes import CORE, SCOPE_FILES
+from tasks.scopes import CORE, ENGINEERING, SCOPE_FILES
+from tasks.sources.commands import CommandFile, find_commands
+from tasks.sources.engineering import find_engineering
 from tasks.sources.files import InputFile, Labels, absolute, exists, read_input, read_inside
 from tasks.sources.findings import Row, finding
 from tasks.sources.graph import feature_of
+from tasks.sources.plugin_items import PluginRead, read_plugins
 from tasks.sources.specs import SpecPath, find_specs, fixed_part, spec_paths
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ class Request:
     specs: Path | None = None
     rules: Path | None = None
     history: tuple[Path, ...] = ()
+    commands: Path | None = None
+    tools: Path | None = None
     cwd: Path = field(default_factory=Path.cwd)
 
 
@@ -59,6 +64,10 @@ class Inputs:
     specs: tuple[SpecFile, ...] = ()
     rules: tuple[RuleFile, ...] = ()
     logs: tuple[InputFile, ...] = ()
+    commands: tuple[CommandFile, ...] = ()
+    engineering: tuple[InputFile, ...] = ()
+    plugins: tuple[PluginRead, ...] = ()
+    tools: InputFile | None = None
     findings: tuple[Row, ...] = ()
 
     @property
@@ -71,6 +80,10 @@ class Inputs:
                 *(spec.file for spec in self.specs),
                 *(rule.file for rule in self.rules),
                 *self.logs,
+                *(file for command in self.commands for file in command.files),
+                *self.engineering,
+                *(plugin.file for plugin in self.plugins),
+                *([self.tools] if self.tools else []),
             )
         }
         return tuple(held[label] for label in sorted(held))
@@ -83,7 +96,7 @@ def discover(request: Request, settings: Settings) -> Inputs:
     """
     findings: list[Row] = []
     cwd = absolute(request.cwd)
-    labels = Labels(_folders(request, cwd), cwd)
+    labels = Labels(_folders(request, settings, cwd), cwd)
     graphs = _read_named(request.graphs, cwd, labels, settings, findings)
     if request.specs is not None and not (folder := cwd / fixed_part(request.specs)).is_dir():
         message = "There is no such folder; specs are looked for beside their graphs."
@@ -93,21 +106,30 @@ def discover(request: Request, settings: Settings) -> Inputs:
         paths = spec_paths(path, feature_of(file), request.specs, cwd)
         specs += _specs(file, paths, labels, settings, findings)
     rules = _rules(request, cwd, labels, settings, findings) if settings.rules.enabled else []
+    engineering = _engineering(request, cwd, labels, settings, findings) if settings.rules.enabled else []
     logs = _read_named(request.history, cwd, labels, settings, findings)
+    commands = _commands(request, cwd, labels, settings, findings)
+    tools = _read_named(filter(None, [request.tools]), cwd, labels, settings, findings)
     return Inputs(
         graphs=tuple(file for _, file in graphs),
         specs=tuple(sorted(specs, key=lambda spec: (spec.graph, SECTIONS.index(spec.section)))),
         rules=tuple(rules),
         logs=tuple(file for _, file in logs),
+        commands=tuple(commands),
+        engineering=tuple(engineering),
+        plugins=tuple(read_plugins(request, settings)),
+        tools=tools[0][1] if tools else None,
         findings=tuple(findings),
     )
 
 
-def _folders(request: Request, cwd: Path) -> list[Path]:
+def _folders(request: Request, settings: Settings, cwd: Path) -> list[Path]:
     """The folders that a person pointed at, directly or by a file in them."""
-    named = [path.parent for path in (*request.graphs, *request.history)]
+    files = (*request.graphs, *request.history, *([request.tools] if request.tools else []))
+    named = [path.parent for path in files]
     named += [fixed_part(request.specs)] if request.specs is not None else []
-    named += [request.rules] if request.rules is not None else []
+    folders = (request.rules, request.commands, settings.rules.engineering)
+    named += [folder for folder in folders if folder is not None]
     return [cwd / folder for folder in named]
 
 
@@ -153,13 +175,48 @@ def _rules(request: Request, cwd: Path, labels: Labels, settings: Settings, find
         path = folder / place
         if not exists(path):
             continue
+        if scope in settings.rules.loaded_elsewhere:
+            findings.append(_elsewhere(scope, label))
+            continue
         name = f"{_BUNDLED}/{place}" if request.rules is None else labels.of(path)
         file = read_inside(path, folder, name, settings.reading.max_bytes)
         if isinstance(file, InputFile):
             found.append(RuleFile(file, scope, place))
         else:
             findings.append(file)
-    if CORE not in {rule.scope for rule in found}:
+    if CORE not in {*settings.rules.loaded_elsewhere, *(rule.scope for rule in found)}:
         message = f"It has no {SCOPE_FILES[CORE]}, the rules that hold for every task."
         findings.append(finding("warning", "RULES_NO_CORE", label, message))
     return sorted(found, key=lambda rule: rule.file.label)
+
+
+def _elsewhere(scope: str, label: str) -> Row:
+    message = f"The rules of {scope} are loaded elsewhere (rules.loaded_elsewhere), so they are no candidates."
+    return finding("info", "RULES_ELSEWHERE", label, message)
+
+
+def _engineering(
+    request: Request, cwd: Path, labels: Labels, settings: Settings, findings: list[Row]
+) -> list[InputFile]:
+    """The files of engineering rules: of the folder set for them, else of the rules folder that was named."""
+    own = settings.rules.engineering
+    place = request.rules if own is None else own
+    if place is None or (own is None and not (cwd / place).is_dir()):
+        return []
+    files, odd = find_engineering(cwd / place, labels.of, settings.reading.max_bytes)
+    if ENGINEERING in settings.rules.loaded_elsewhere:
+        findings += [_elsewhere(ENGINEERING, labels.of(cwd / place))] if files else []
+        return []
+    findings += odd
+    return sorted(files, key=lambda file: file.label)
+
+
+def _commands(
+    request: Request, cwd: Path, labels: Labels, settings: Settings, findings: list[Row]
+) -> list[CommandFile]:
+    """The command files of the folder that was named, by name."""
+    if request.commands is None:
+        return []
+    commands, odd = find_commands(cwd / request.commands, labels.of, settings.reading.max_bytes)
+    findings += odd
+    return commands

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 from tasks.batch import LEVELS, SECTIONS, Batch, Findings, Items, frame_of, number
+from tasks.budgets import allocate
 from tasks.errors import InputError
 from tasks.scopes import CORE, scopes_of_all
 from tasks.sources.brief import brief_items
+from tasks.sources.commands import CommandText, command_items, read_command
 from tasks.sources.documents import Document, read_document
+from tasks.sources.engineering import ENGINEERING_TEXTS, EngineeringRead, engineering_items, read_engineering
 from tasks.sources.findings import Row, finding, shown
 from tasks.sources.graph import TASK_TEXTS, GraphRead, named_apart, read_graph, settled
 from tasks.sources.history import LOG_TEXTS, LogRead, history_items, read_log
 from tasks.sources.identity import Names, digest
 from tasks.sources.inputs import Inputs, Request, RuleFile, discover
 from tasks.sources.masking import Masks, count_masked, credential_finding, strings_of
+from tasks.sources.plugin_items import PLUGIN_TEXTS, PluginRead, plugin_items
 from tasks.sources.rules import rule_items
 from tasks.sources.specs import spec_items
+from tasks.sources.tools import read_tools, unknown_tools
 from tasks.tokens import token_counter
 
 if TYPE_CHECKING:
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Inputs", "Request", "discover", "load"]
 
 _COLUMNS = tuple(name for name in Items.columns() if name != "item")
+_LAST = 9  # among the sources of a section
 _WRITTEN = ("files_create", "files_modify")
 _PLACES = {section: place for place, section in enumerate(SECTIONS)}
 
@@ -43,6 +50,9 @@ class _Read:
     rules: list[RuleFile]
     logs: list[LogRead]
     documents: dict[str, Document]
+    commands: list[CommandText]
+    engineering: list[EngineeringRead]
+    plugins: list[PluginRead]
 
 
 def load(inputs: Inputs, settings: Settings) -> Batch:
@@ -60,13 +70,20 @@ def load(inputs: Inputs, settings: Settings) -> Batch:
     findings += odd
     if tasks.is_empty():
         raise InputError(_no_graph(findings))
+    tasks, odd = allocate(tasks, settings)
+    findings += odd
     rows = [
         *_rules(read, findings),
+        *_engineering(read, findings),
         *_specs(inputs, read, findings),
         *_briefs(tasks),
+        *_commands(read, findings),
         *_history(read.logs, tasks, findings),
+        *_plugins(read.plugins, tasks, findings),
     ]
-    return Batch(tasks=tasks, items=_items(rows, settings), findings=_findings(findings)).validate()
+    tools, odd = read_tools(inputs.tools) if inputs.tools else (None, [])
+    findings += odd if tools is None else [*odd, *unknown_tools(tasks, tools)]
+    return Batch(tasks=tasks, items=_items(rows, settings), findings=_findings(findings), tools=tools).validate()
 
 
 def _parsed(inputs: Inputs, findings: list[Row]) -> _Read:
@@ -78,6 +95,11 @@ def _parsed(inputs: Inputs, findings: list[Row]) -> _Read:
         if file.label not in documents:
             documents[file.label], odd = read_document(file)
             findings += odd
+    commands: list[CommandText] = []
+    for command in inputs.commands:
+        text, odd = read_command(command)
+        commands.append(text)
+        findings += odd
     logs: dict[str, LogRead] = {}
     for log in map(read_log, inputs.logs):
         findings += log.findings
@@ -86,7 +108,10 @@ def _parsed(inputs: Inputs, findings: list[Row]) -> _Read:
             findings.append(finding("info", "LOG_REPEATED", log.label, message))
         else:
             logs[log.namespace] = log
-    return _Read(graphs, rules, list(logs.values()), documents)
+    engineering = list(map(read_engineering, inputs.engineering))
+    findings += chain.from_iterable(part.findings for part in engineering)
+    findings += chain.from_iterable(plugin.findings for plugin in inputs.plugins)
+    return _Read(graphs, rules, list(logs.values()), documents, commands, engineering, list(inputs.plugins))
 
 
 def _masked(read: _Read) -> _Read:
@@ -94,10 +119,14 @@ def _masked(read: _Read) -> _Read:
     masks = Masks(
         chain(
             chain.from_iterable((label, document.text) for label, document in read.documents.items()),
+            chain.from_iterable(command.strings for command in read.commands),
             (graph.feature for graph in read.graphs),
             chain.from_iterable((log.label, log.namespace) for log in read.logs),
             *(strings_of(graph.rows, TASK_TEXTS) for graph in read.graphs),
             *(strings_of(log.rows, LOG_TEXTS) for log in read.logs),
+            (part.label for part in read.engineering),
+            *(strings_of(part.rows, ENGINEERING_TEXTS) for part in read.engineering),
+            *(strings_of(plugin.rows, PLUGIN_TEXTS) for plugin in read.plugins),
         )
     )
     graphs = [
@@ -117,7 +146,10 @@ def _masked(read: _Read) -> _Read:
         label: replace(document, label=masks.of(label).text).with_redaction(masks.of(document.text))
         for label, document in read.documents.items()
     }
-    return _Read(named_apart(graphs), read.rules, logs, documents)
+    commands = [command.masked(masks) for command in read.commands]
+    engineering = [part.masked(masks) for part in read.engineering]
+    plugins = [plugin.masked(masks) for plugin in read.plugins]
+    return _Read(named_apart(graphs), read.rules, logs, documents, commands, engineering, plugins)
 
 
 def _no_graph(findings: Iterable[Row]) -> str:
@@ -142,6 +174,14 @@ def _rules(read: _Read, findings: list[Row]) -> Iterator[dict[str, Any]]:
             yield {**row, "order": (_PLACES["rules"], rule.scope != CORE, rule.scope, count)}
 
 
+def _engineering(read: _Read, findings: list[Row]) -> Iterator[dict[str, Any]]:
+    """The engineering rules, in order of priority, after those of security."""
+    rows, odd = engineering_items(read.engineering)
+    findings += odd
+    for count, row in enumerate(rows):
+        yield {**row, "order": (_PLACES["rules"], 2, "", count)}
+
+
 def _specs(inputs: Inputs, read: _Read, findings: list[Row]) -> Iterator[dict[str, Any]]:
     """The passages of each graph's documents."""
     names = {graph.label: graph.feature for graph in read.graphs if graph.rows}
@@ -159,8 +199,17 @@ def _briefs(tasks: pl.DataFrame) -> Iterator[dict[str, Any]]:
     places = {(graph, task_id): place for graph, task_id, place in tasks.select("graph", "task_id", "position").rows()}
     for row in brief_items(tasks):
         key = row["graph"], row["task_id"]
-        order = (_PLACES[row["section"]], row["graph"], places[key])
+        order = (_PLACES[row["section"]], 0, row["graph"], places[key])
         yield {**row, "redactions": count_masked(row["text"]), "order": order}
+
+
+def _commands(read: _Read, findings: list[Row]) -> Iterator[dict[str, Any]]:
+    """The passages of all command files, by name; in the reference they come after what planners wrote."""
+    for command in read.commands:
+        findings += _masked_in(command.document)
+    for name, texts in groupby(read.commands, key=lambda command: command.name):
+        for count, row in enumerate(command_items(list(texts))):
+            yield {**row, "order": (_PLACES[row["section"]], 1, name, count)}
 
 
 def _history(logs: Iterable[LogRead], tasks: pl.DataFrame, findings: list[Row]) -> Iterator[dict[str, Any]]:
@@ -175,6 +224,29 @@ def _history(logs: Iterable[LogRead], tasks: pl.DataFrame, findings: list[Row]) 
             findings.append(finding("info", "EVENT_GRAPH_UNKNOWN", log.label, message))
         for row in rows:
             yield {**row, "order": (_PLACES["history"], *row["order"])}
+
+
+def _plugins(plugins: Iterable[PluginRead], tasks: pl.DataFrame, findings: list[Row]) -> Iterator[dict[str, Any]]:
+    """What plugins gave, by name: after everything else of its section, in the history before what has a time."""
+    graphs = frozenset(tasks["graph"])
+    for plugin in plugins:
+        rows, odd = plugin_items(plugin)
+        findings += odd
+        strangers = {row["graph"] for row in rows if row["graph"] is not None} - graphs
+        for name in sorted(strangers):
+            message = f"Rows belong to {shown(name)}, which is no graph of this build; no task sees them."
+            findings.append(finding("info", "PLUGIN_GRAPH_UNKNOWN", f"plugin:{plugin.name}", message))
+        for count, row in enumerate(rows):
+            yield {**row, "order": (_PLACES[row["section"]], *_order(row, plugin.name, count))}
+
+
+def _order(row: dict[str, Any], name: str, count: int) -> tuple[Any, ...]:
+    """The place of a plugin's row within its section, in the form that the section's own rows have."""
+    if row["section"] == "history":
+        return False, 0, f"plugin/{name}", count
+    if row["section"] in ("requirements", "design"):
+        return row["graph"] or "", sys.maxsize, name, count
+    return _LAST, name, count
 
 
 def _masked_in(document: Document) -> list[Row]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tasks.batch import Batch, Items, Tasks, frame_of, number
 from tasks.settings import Settings, load_settings
 from tasks.tokens import token_counter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _LISTS = ("dependencies", "consumers", "files_create", "files_modify", "files_read", "files_delete", "acceptance_criteria", "tools")  # fmt: skip
 SETTINGS = load_settings()
@@ -21,7 +23,7 @@ def batch(
     """A batch before stage 1: `items` and `tasks` as rows, or so many plain tasks `t0`, `t1`, ... of graph `g`."""
     given = [{"task_id": f"t{count}"} for count in range(tasks)] if isinstance(tasks, int) else tasks
     plain = {"graph": "g", "title": "", "description": "", "level": 1, "verification": "", "context": ""}
-    rows = [{**plain, **dict.fromkeys(_LISTS, []), "position": place, **row} for place, row in enumerate(given)]
+    rows = [{**plain, **{key: [] for key in _LISTS}, "position": place, **row} for place, row in enumerate(given)]
     counter = token_counter(settings.tokens)
     pieces = [{**_plain_item(place), **row} for place, row in enumerate(items)]
     for row in pieces:

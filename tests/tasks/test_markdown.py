@@ -56,7 +56,7 @@ PIECES = st.sampled_from(
         "$$",
         "\\[",
         "&lt;",
-    ]  # fmt: skip
+    ]
 )
 LINES = st.lists(PIECES, min_size=0, max_size=5).map("".join)
 TEXTS = st.lists(LINES, min_size=1, max_size=9).map("\n".join)

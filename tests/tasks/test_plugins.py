@@ -87,10 +87,8 @@ def test_plugins_run_by_name_whatever_the_order_of_the_settings(installed, swarm
 
 def test_a_plugin_that_is_not_installed_is_a_finding(swarm):
     done = build_with(swarm, ["nobody"])
-    assert findings_of(done, "PLUGIN_FAILED") == [
-        "It failed (PluginError: no installed package has it as an entry point of prebrief.sources.); "
-        "nothing of it was taken."
-    ]
+    (message,) = findings_of(done, "PLUGIN_FAILED")
+    assert "no installed package has it as an entry point of prebrief.sources" in message
     assert done.status("T1") == "ok"
 
 
@@ -254,7 +252,13 @@ def test_raw_results_pass_the_firewall_and_secrets_are_masked(installed, swarm):
 
 @pytest.mark.parametrize(
     ("label", "level"),
-    [(None, "public"), ("internal", "internal"), (" Confidential", "confidential"), ("secret", "restricted"), (7, "restricted")],
+    [
+        (None, "public"),
+        ("internal", "internal"),
+        (" Confidential", "confidential"),
+        ("secret", "restricted"),
+        (7, "restricted"),
+    ],
 )
 def test_an_unknown_label_counts_as_restricted(label, level, installed, swarm):
     installed("notes", gives({**ROW, "text": "The vault is blue.", "sensitivity": label}))
@@ -346,7 +350,11 @@ def test_the_example_installs_and_its_passages_reach_the_prompts(tmp_path):
     decisions.mkdir()
     (decisions / "0001-port.md").write_text("The gateway listens on port 8443.\n")
     (decisions / "0002-empty.md").write_text("\n")
-    environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "PREBRIEF_SOURCES__PLUGINS": '["decisions"]'}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{site}{os.pathsep}{ROOT}",
+        "PREBRIEF_SOURCES__PLUGINS": '["decisions"]',
+    }
     command = [sys.executable, "-m", "flows.cli", "build", "plan/task-graph.json", "--rules", "rules", "--json"]
     run = subprocess.run(
         command, cwd=swarm.cwd, env=environment, check=True, timeout=300, capture_output=True, text=True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tasks.tokens import load_encoding
 from tests.tasks.small_build import (
     GRAPH,
     LARGE,
@@ -203,6 +204,64 @@ def without_column(root: Path) -> None:
     pl.read_parquet(path).drop("shortfall_tokens").write_parquet(path)
 
 
+CALL_TYPES = {
+    "graph": pl.String,
+    "task_id": pl.String,
+    "tool": pl.String,
+    "prompt": pl.String,
+    "prompt_tokens": pl.UInt32,
+    "budget_tokens": pl.Int64,
+    "tokenizer": pl.String,
+    "margin": pl.Float64,
+    "status": pl.String,
+    "message": pl.String,
+    "prompt_sha256": pl.String,
+}
+
+
+def call(**values) -> dict:
+    """A valid row of a call prompt, but for what is given."""
+    words = values.pop("prompt", "[TOOL SCHEMA]\n\nName: grep\n\n## Task\n\nFind it.\n")
+    row = {
+        "graph": GRAPH,
+        "task_id": TASK,
+        "tool": "grep",
+        "prompt": words,
+        "prompt_tokens": len(load_encoding("o200k_base").encode_ordinary(words)) if words else None,
+        "budget_tokens": 3000,
+        "tokenizer": "o200k_base",
+        "margin": 1.1,
+        "status": "ok",
+        "message": None,
+        "prompt_sha256": hashlib.sha256(words.encode()).hexdigest() if words else None,
+    }
+    return {**row, **values}
+
+
+def write_calls(root: Path, *rows: dict) -> None:
+    """Call prompts in a build's folder."""
+    pl.DataFrame(rows, schema=CALL_TYPES, orient="row").write_parquet(root / "calls.parquet")
+
+
+CALLS = {
+    "of_no_task": ("calls", {"task_id": "T-9"}),
+    "without_a_head": ("calls", {"prompt": "## Task\n\nFind it.\n"}),
+    "with_two_heads": ("calls", {"prompt": "[TOOL SCHEMA]\n\n## Task\n\n[TOOL SCHEMA]\n\nName: other\n"}),
+    "hash": ("calls", {"prompt_sha256": "0" * 64}),
+    "prompt_of_a_failed": ("calls", {"status": "failed", "message": "x"}),
+    "no_prompt": ("calls", {"prompt": None}),
+    "no_message": ("calls", {"prompt": None, "status": "over_budget"}),
+    "count_without_prompt": ("calls", {"prompt": None, "status": "failed", "message": "x", "prompt_tokens": 5}),
+    "over_budget": ("budget", {"budget_tokens": 10}),
+    "miscounted": ("budget", {"prompt_tokens": 1}),
+    "margin": ("budget", {"margin": 1.2}),
+    "structure": ("structure", {"prompt": "[TOOL SCHEMA]\n\n# Top\n\n## Task\n\nFind it.\n"}),
+    "section": ("structure", {"prompt": "[TOOL SCHEMA]\n\n## Tools\n\nFind it.\n"}),
+    "raw": ("firewall", {"prompt": f"[TOOL SCHEMA]\n\n## Task\n\n{RAW}\n"}),
+    "unknown_status": ("calls files", {"status": "done", "message": "x"}),
+}
+
+
 def rename_folder(root: Path) -> None:
     root.rename(root.parent / "build-1")
 
@@ -242,6 +301,13 @@ DAMAGES = (
     Damage("missing_context", "files", CONTEXT, "files", folder=lambda root: (root / CONTEXT).unlink()),
     Damage("missing_timings", "files", "timings.parquet", "files", folder=lambda root: (root / "timings.parquet").unlink()),
     Damage("foreign_file", "files", "prompts/notes.txt", "files", folder=foreign),
+    Damage("call_twice", "files", "calls.parquet", folder=lambda root: write_calls(root, call(), call())),
+    Damage("calls_out_of_order", "calls", "calls.parquet", folder=lambda root: write_calls(root, call(tool="b"), call(tool="a"))),
+    Damage("call_credential", "credentials", "calls.parquet", folder=lambda root: write_calls(root, call(prompt=f"[TOOL SCHEMA]\n\n{credential()}\n"))),
+    *(
+        Damage(f"call_{name}", audit, "calls.parquet", folder=lambda root, values=values: write_calls(root, call(**values)))
+        for name, (audit, values) in CALLS.items()
+    ),
     Damage("folder_name", "files manifest", ".", "files", folder=rename_folder, signed=False),
     Damage("column_type", "files", "tasks.parquet", folder=as_float),
     Damage("column_missing", "files", CONTEXT, "files", folder=without_column),

@@ -11,7 +11,7 @@ import pytest
 
 from tasks.audit import CHECKS, Violation, audit
 from tasks.errors import BuildMissingError
-from tests.tasks.audit.damages import DAMAGES, Damage
+from tests.tasks.audit.damages import DAMAGES, Damage, call, write_calls
 from tests.tasks.small_build import ODD, STAGES, TASK, sign, small_build
 
 INDEPENDENT = Path(__file__).parents[4] / "shared" / "tools" / "check_build.py"
@@ -104,6 +104,13 @@ def test_every_check_is_proved_able_to_fail() -> None:
 
 
 # ---- what is allowed --------------------------------------------------------------------------------------------
+
+
+def test_call_prompts_are_part_of_a_build(tmp_path: Path) -> None:
+    root = small_build().write(tmp_path)
+    write_calls(root, call(tool="a"), call(tool="b", prompt=None, status="over_budget", message="Too long."))
+    sign(root)
+    assert audit(root) == []
 
 
 def test_parents_that_are_missing_or_the_item_itself_bind_nobody(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ class TestSqueezing:
 
     def test_the_prompt_fits_after_all(self):
         items = [brief(text="do it"), *(said(f"u{number}", f"abc{number}") for number in range(9))]
-        after, chosen = self.squeezed(items)
+        after, _chosen = self.squeezed(items)
         assert tenths(prompt(after)) <= 12
         assert set(out(after).values()) == {"budget"}
         assert "render_context" in after.candidates["stage"].cast(pl.String).to_list()
