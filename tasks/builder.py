@@ -189,9 +189,7 @@ class ContextBuilder:
         future = asyncio.get_running_loop().run_in_executor(self._worker, lambda: context.run(work))
         try:
             while not (await asyncio.wait({future}, timeout=_PATIENCE))[0]:
-                running = self._running
-                if running is not None and waits_for_this_thread(running.thread):
-                    raise _reentrant()
+                self._refuse_deadlock()
         except BaseException:
             future.cancel()  # a build that is still in the queue never begins
             raise
@@ -206,9 +204,7 @@ class ContextBuilder:
         """
         self._refuse_reentry()
         while not self._lock.acquire(timeout=_PATIENCE):
-            running = self._running
-            if running is not None and waits_for_this_thread(running.thread):
-                raise _reentrant()
+            self._refuse_deadlock()
         running = _Running()
         token = _INSIDE.set((*_INSIDE.get(), running))
         self._running = running
@@ -222,6 +218,11 @@ class ContextBuilder:
     def _refuse_reentry(self) -> None:
         running = self._running
         if running is not None and (running.thread == threading.get_ident() or running in _INSIDE.get()):
+            raise _reentrant()
+
+    def _refuse_deadlock(self) -> None:
+        running = self._running
+        if running is not None and waits_for_this_thread(running.thread):
             raise _reentrant()
 
 

@@ -65,7 +65,11 @@ class Files(Check):
     def _foreign(self) -> Iterator[Violation]:
         places = self.build.places.values()
         digests = self.build.frames["artifacts"]["sha256"]
-        known = {MANIFEST, *(f"{name}.parquet" for name in (*FRAMES, *OPTIONAL)), *(f"artifacts/{digest}" for digest in digests)}
+        known = {
+            MANIFEST,
+            *(f"{name}.parquet" for name in (*FRAMES, *OPTIONAL)),
+            *(f"artifacts/{digest}" for digest in digests),
+        }
         known |= {f"contexts/{place}.parquet" for place in places} | {f"prompts/{place}.md" for place in places}
         for path in sorted(self.build.files.keys() - known):
             if not path.startswith("artifacts/"):  # what lies there without a handle is the artifacts' own violation

@@ -252,7 +252,7 @@ def _no_candidate(item: Mapping[str, Any], task: Mapping[str, Any], rows: int) -
     if elsewhere:
         return f"It belongs to task {owner}, on which this task does not depend."
     if item["source"] == "rules":
-        tags = [tag.removeprefix("glob:").replace("|", ", ") for tag in item["tags"] or () if not tag.startswith(PRIORITY)]
-        scopes = ", ".join(tags) or "other files"
+        tags = [tag for tag in item["tags"] or () if not tag.startswith(PRIORITY)]
+        scopes = ", ".join(tags).replace("glob:", "").replace("|", ", ") or "other files"
         return f"It is a rule for {scopes}, and this task creates or modifies no such file."
     return "No group of candidates that this task draws from holds it."

@@ -64,7 +64,7 @@ def find_engineering(
         except OSError:
             if place == folder or exists(place):
                 message = "It is no folder that can be read; no engineering rules were read from it."
-                findings.append(finding("error", "RULES_MISSING", label_of(place), message))
+                findings.append(finding("error", "INPUT_MISSING", label_of(place), message))
             continue
         for name in names:
             if name.startswith("."):
@@ -217,7 +217,7 @@ def _rule(entry: yaml.Node, count: int, findings: Findings) -> dict[str, Any] | 
         "globs": _globs(fields.get("applies_to"), findings),
         "enabled": _enabled(fields.get("enabled"), findings),
         "line_start": entry.start_mark.line + 1,
-        "line_end": max(entry.end_mark.line, entry.start_mark.line + 1),
+        "line_end": max(entry.end_mark.line + bool(entry.flow_style), entry.start_mark.line + 1),
     }
 
 

@@ -107,6 +107,7 @@ def discover(request: Request, settings: Settings) -> Inputs:
         specs += _specs(file, paths, labels, settings, findings)
     rules = _rules(request, cwd, labels, settings, findings) if settings.rules.enabled else []
     engineering = _engineering(request, cwd, labels, settings, findings) if settings.rules.enabled else []
+    findings += _elsewhere(settings)
     logs = _read_named(request.history, cwd, labels, settings, findings)
     commands = _commands(request, cwd, labels, settings, findings)
     tools = _read_named(filter(None, [request.tools]), cwd, labels, settings, findings)
@@ -173,10 +174,7 @@ def _rules(request: Request, cwd: Path, labels: Labels, settings: Settings, find
     found: list[RuleFile] = []
     for scope, place in sorted(SCOPE_FILES.items()):
         path = folder / place
-        if not exists(path):
-            continue
-        if scope in settings.rules.loaded_elsewhere:
-            findings.append(_elsewhere(scope, label))
+        if scope in settings.rules.loaded_elsewhere or not exists(path):
             continue
         name = f"{_BUNDLED}/{place}" if request.rules is None else labels.of(path)
         file = read_inside(path, folder, name, settings.reading.max_bytes)
@@ -190,9 +188,11 @@ def _rules(request: Request, cwd: Path, labels: Labels, settings: Settings, find
     return sorted(found, key=lambda rule: rule.file.label)
 
 
-def _elsewhere(scope: str, label: str) -> Row:
-    message = f"The rules of {scope} are loaded elsewhere (rules.loaded_elsewhere), so they are no candidates."
-    return finding("info", "RULES_ELSEWHERE", label, message)
+def _elsewhere(settings: Settings) -> list[Row]:
+    """What is left out by that setting, whether or not there are such rules."""
+    message = "The agents load these rules elsewhere, so they are no candidates."
+    scopes = sorted(set(settings.rules.loaded_elsewhere))
+    return [finding("info", "RULES_ELSEWHERE", f"rules.loaded_elsewhere, {scope}", message) for scope in scopes]
 
 
 def _engineering(
@@ -203,10 +203,9 @@ def _engineering(
     place = request.rules if own is None else own
     if place is None or (own is None and not (cwd / place).is_dir()):
         return []
-    files, odd = find_engineering(cwd / place, labels.of, settings.reading.max_bytes)
     if ENGINEERING in settings.rules.loaded_elsewhere:
-        findings += [_elsewhere(ENGINEERING, labels.of(cwd / place))] if files else []
         return []
+    files, odd = find_engineering(cwd / place, labels.of, settings.reading.max_bytes)
     findings += odd
     return sorted(files, key=lambda file: file.label)
 

@@ -194,7 +194,7 @@ def test_the_original_is_written_over_only_in_place(place, folder, tmp_path):
     os.link(tmp_path / "plan/task-graph.json", tmp_path / "hard.json")
     before = (tmp_path / "plan/task-graph.json").read_bytes()
     for given_to in ({"out": Path(place), "environment": {}}, {"environment": {export.ZERG_GRAPH: place}}):
-        with pytest.raises(ExportError, match="is the graph itself; add --in-place"):
+        with pytest.raises(ExportError, match="is the graph itself"):
             export.export_zerg(folder, **given_to)
     assert (tmp_path / "plan/task-graph.json").read_bytes() == before
     (tmp_path / "plan/task-graph.json").chmod(0o640)
@@ -210,7 +210,7 @@ def test_a_graph_that_changed_is_not_found_and_may_be_named(folder, tmp_path):
     graph = json.loads(path.read_text())
     graph["tasks"].append(task("T3"))
     path.write_text(json.dumps(graph))
-    with pytest.raises(ExportError, match="no graph of build .* lies here as it was built"):
+    with pytest.raises(ExportError, match=r"no graph of build .* lies here as it was built"):
         export.export_zerg(folder)
     done = export.export_zerg(folder, named=[Path("plan/task-graph.json")])
     assert (done.filled, done.kept, done.missing) == (1, 1, 1)

@@ -280,6 +280,15 @@ def test_the_folder_may_be_set_and_no_path_of_the_machine_is_written(swarm, tmp_
     assert str(tmp_path) not in (done.path / "manifest.json").read_text()
 
 
+def test_a_folder_that_is_not_there_is_a_finding_that_the_build_s_id_covers(swarm, tmp_path):
+    with_it = built(swarm, load_settings(rules={"engineering": str(tmp_path / "nowhere")}))
+    (tmp_path / "nowhere").mkdir()
+    without = built(swarm, load_settings(rules={"engineering": str(tmp_path / "nowhere")}))
+    assert "INPUT_MISSING" in with_it.findings
+    assert "INPUT_MISSING" not in without.findings
+    assert with_it.path != without.path
+
+
 def test_an_unknown_scope_is_refused():
     with pytest.raises(SettingsError, match="'pyton' is no scope"):
         load_settings(rules={"loaded_elsewhere": ["pyton"]})
