@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import random
 import string
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WORDS = 20_000
 KINDS = ("user_turn", "agent_msg", "tool_call", "tool_result")
@@ -20,7 +23,9 @@ def write_swarm(folder: Path, tasks: int, events: int, passages: int) -> Path:
         return " ".join(chance.choices(vocabulary, k=count))
 
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "task-graph.json").write_text(json.dumps({"feature": "bench", "tasks": list(_tasks(tasks, chance, words))}))
+    (folder / "task-graph.json").write_text(
+        json.dumps({"feature": "bench", "tasks": list(_tasks(tasks, chance, words))})
+    )
     (folder / "history.jsonl").write_text("".join(json.dumps(event) + "\n" for event in _events(events, words)))
     for name in ("requirements", "design"):
         (folder / f"{name}.md").write_text("\n\n".join(_passages(name, passages // 2, words)) + "\n")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
@@ -18,6 +17,8 @@ import typer
 from tasks.errors import PrebriefError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from tasks.outputs.reader import BuildFolder
 
 GOOD, REFUSED, WRONG, PARTLY = 0, 1, 2, 3
@@ -68,12 +69,20 @@ def _sentences(command: Callable[P, None]) -> Callable[P, None]:
 @_sentences
 def build(
     graphs: Annotated[list[Path], typer.Argument(metavar="GRAPH...", help="Task graphs; all are built at once.")],
-    specs: Annotated[Path | None, typer.Option(help="Folder of requirements.md and design.md; may hold {feature}.")] = None,
-    rules: Annotated[Path | None, typer.Option(help="Folder of security rules (default: those that come along).")] = None,
+    specs: Annotated[
+        Path | None, typer.Option(help="Folder of requirements.md and design.md; may hold {feature}.")
+    ] = None,
+    rules: Annotated[
+        Path | None, typer.Option(help="Folder of security rules (default: those that come along).")
+    ] = None,
     history: Annotated[list[Path] | None, typer.Option(help="Event log, JSON lines; repeatable.")] = None,
     commands: Annotated[Path | None, typer.Option(help="Folder of command files, split or not.")] = None,
-    tools: Annotated[Path | None, typer.Option(help="Tool catalogue, the JSON of MCP's tools/list; gives call prompts.")] = None,
-    config: Annotated[Path | None, typer.Option(help="Settings file (default: prebrief.toml where there is one).")] = None,
+    tools: Annotated[
+        Path | None, typer.Option(help="Tool catalogue, the JSON of MCP's tools/list; gives call prompts.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Settings file (default: prebrief.toml where there is one).")
+    ] = None,
     budget: Annotated[int | None, typer.Option(help="Tokens that every prompt may hold.")] = None,
     phase: Annotated[str | None, typer.Option(help="route, call, interpret or answer.")] = None,
     out: Annotated[Path, typer.Option(help="Where builds go.")] = Path("builds"),
@@ -116,7 +125,10 @@ def build(
             cwd=Path.cwd(),
         )
         settings = load_settings(
-            settings_file, budget={"tokens": budget}, policy={"phase": phase}, tokens={"cache": None if cache else False}
+            settings_file,
+            budget={"tokens": budget},
+            policy={"phase": phase},
+            tokens={"cache": None if cache else False},
         )
         built = build_directly(request, settings, out)
     raise typer.Exit(_report_build(_folder(built.path), fresh=built.fresh, as_json=as_json))
@@ -135,7 +147,9 @@ def _report_build(folder: BuildFolder, *, fresh: bool, as_json: bool) -> int:
     if as_json:
         _print_json({**summary, "path": str(folder.root), "fresh": fresh})
         return code
-    rows = folder.tasks.select("graph", "task_id", "status", "prompt_tokens", "budget_tokens", "included", "dropped").rows()
+    rows = folder.tasks.select(
+        "graph", "task_id", "status", "prompt_tokens", "budget_tokens", "included", "dropped"
+    ).rows()
     _print_table(("graph", "task", "status", "tokens", "budget", "in", "out"), rows, most=40)
     for frame in (folder.tasks, folder.calls):
         if frame is not None:
@@ -223,7 +237,9 @@ def audit(
     elif violations:
         _print_table(("check", "where", "message"), [tuple(violation) for violation in violations], most=40)
     if not as_json:
-        sys.stdout.write(f"{root.name}: {len(violations)} violations\n" if violations else f"{root.name}: all invariants hold\n")
+        sys.stdout.write(
+            f"{root.name}: {len(violations)} violations\n" if violations else f"{root.name}: all invariants hold\n"
+        )
     raise typer.Exit(REFUSED if violations else GOOD)
 
 
@@ -346,7 +362,6 @@ def track(
     if sys.stdin.isatty():
         raise TrackingError("no hook's JSON comes from stdin; name a session with --status, or run it as a hook.")
 
-
     def begin(tracker: ContextTracker) -> None:
         if task is not None:
             try:
@@ -371,11 +386,11 @@ def track(
 def export(
     form: Annotated[str, typer.Option("--format", help="zerg, markdown, jsonl or claude.")],
     build: Build = Path("builds"),
-    graph: Annotated[list[Path] | None, typer.Option(help="zerg: a graph of the build that has moved; repeatable.")] = None,
+    graph: Annotated[list[Path] | None, typer.Option(help="zerg: a graph that has moved; repeatable.")] = None,
     out: Annotated[Path | None, typer.Option(help="File or folder to write to.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="zerg: replace contexts that planners wrote.")] = False,
     in_place: Annotated[bool, typer.Option("--in-place", help="zerg: write over the graph itself.")] = False,
-    part: Annotated[int | None, typer.Option(min=1, help="claude: this part of a context too long for one hook.")] = None,
+    part: Annotated[int | None, typer.Option(min=1, help="claude: this part of a long context.")] = None,
     as_json: Json = False,
 ) -> None:
     """Hand contexts on: ZERG's task graph, Markdown files, JSON lines, or a SessionStart hook of Claude Code."""
@@ -470,7 +485,9 @@ def _print_facts(facts: dict[str, Any], indent: str = "") -> None:
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             sys.stdout.write(f"{indent}{name}:\n")
             for entry in value:
-                sys.stdout.write(f"{indent}  - " + ", ".join(f"{key} {_cell(inner)}" for key, inner in entry.items()) + "\n")
+                sys.stdout.write(
+                    f"{indent}  - " + ", ".join(f"{key} {_cell(inner)}" for key, inner in entry.items()) + "\n"
+                )
         elif value not in (None, [], ""):
             shown = ", ".join(map(_cell, value)) if isinstance(value, list) else _cell(value)
             sys.stdout.write(f"{indent}{name}: {shown}\n")

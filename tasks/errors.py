@@ -43,7 +43,7 @@ class CommandError(PrebriefError):
 
 
 class ExportError(PrebriefError):
-    """A build cannot be exported as asked for: an unknown format, a graph that is not there, a place not to write to."""
+    """A build cannot be exported as asked: an unknown format, a graph that is not there, a place not to write to."""
 
     code = "EXPORT"
 

@@ -10,7 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-NAMED_TESTS = sorted(set(re.findall(r"`(tests/[\w/]+\.py)((?:::\w+)*)`", (ROOT / "docs/invariants.md").read_text("utf-8"))))
+NAMED_TESTS = sorted(
+    set(re.findall(r"`(tests/[\w/]+\.py)((?:::\w+)*)`", (ROOT / "docs/invariants.md").read_text("utf-8")))
+)
 
 
 @pytest.mark.parametrize(("path", "name"), NAMED_TESTS, ids=[path + name for path, name in NAMED_TESTS])

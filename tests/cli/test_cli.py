@@ -115,7 +115,9 @@ def test_audit_of_a_damaged_build_exits_with_1(builds, tmp_path):
         (["audit", "nowhere"], "BUILD_MISSING", "run: prebrief build GRAPH"),
     ],
 )
-def test_what_is_wrong_is_one_sentence_and_exit_code_2(arguments, code, said, builds, quickstart, tmp_path, monkeypatch):
+def test_what_is_wrong_is_one_sentence_and_exit_code_2(
+    arguments, code, said, builds, quickstart, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     places = {"GRAPH": quickstart / "task-graph.json", "BUILDS": builds}
     given = [places.get(argument, argument) for argument in arguments]
