@@ -443,3 +443,16 @@ def test_the_independent_reader_would_notice(tmp_path):
     assert build.problems() != []
     if independent_reader() is not None:
         assert any(not problem.startswith("audit") for problem in build.problems())
+
+
+def test_of_two_events_that_share_an_id_both_have_the_higher_label(tmp_path):
+    """A child names one of them; which one, nobody can tell."""
+    events = [
+        event("e0", "user_turn", "login in the open"),
+        event("e0", "user_turn", "login sealed", sensitivity="restricted"),
+        event("e1", "agent_msg", "login quokka, said of one of them", "e0"),
+    ]
+    build = build_swarm(tmp_path, [task("T-1")], events=events)
+    assert build.reason("T-1", "/e1") == "sensitivity"
+    assert b"quokka" not in build.everything()
+    assert build.problems() == []

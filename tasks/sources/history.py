@@ -58,7 +58,7 @@ def history_items(log: LogRead) -> tuple[list[dict[str, Any]], list[Row]]:
     """The events as rows of items without number, position and tokens; `time` orders them with those of other logs.
 
     Ids are the log's own under its namespace, so that no two logs share one. Of an id given twice, the same event is
-    read once and another one gets a new id.
+    read once and another one gets a new id; all that share one have the highest label among them.
     """
     findings = Findings(log.label)
     kept = list(_unique(log.rows, findings))
@@ -112,6 +112,9 @@ def _row(event: Event, time: int | None) -> dict[str, Any]:
 
 def _unique(rows: list[dict[str, Any]], findings: Findings) -> Iterator[dict[str, Any]]:
     counts = Counter(row["event_id"] for row in rows)
+    levels: dict[str, int] = {}  # a child of an id that two events share may mean either
+    for row in rows:
+        levels[row["event_id"]] = max(levels.get(row["event_id"], 0), LEVELS.index(row["sensitivity"]))
     names = Names("~", reserved=counts)
     seen: set[tuple[str, str]] = set()
     for row in rows:
@@ -126,8 +129,8 @@ def _unique(rows: list[dict[str, Any]], findings: Findings) -> Iterator[dict[str
         seen.add(key)
         unique = names.claim(row["event_id"])
         if unique != row["event_id"]:
-            findings.add("warning", "EVENT_SAME_ID", "Another event has its id; it got one of its own.", row["place"])
-        yield {**row, "event_id": unique}
+            findings.add("warning", "EVENT_SAME_ID", "Another event has its id; it got one of its own, and both the higher label.", row["place"])
+        yield {**row, "event_id": unique, "sensitivity": LEVELS[levels[row["event_id"]]]}
 
 
 # ---- the forms of a log -----------------------------------------------------------------------------------------

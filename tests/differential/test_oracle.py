@@ -142,6 +142,17 @@ def with_given_estimates(batch: Batch) -> Batch:
     return batch.with_frames(items=batch.items.with_columns(tokens=pl.when(summarised).then("tokens").otherwise(0)))
 
 
+@cache
+def deduplicated(log: Path, phase: str, query: str) -> Batch:
+    """The batch after stage 6, which no budget changes."""
+    settings = plain_settings(phase, 1)
+    batch = batch_of(read_log(log), query, settings)
+    for stage in STAGES[:4]:
+        batch = stage(batch, settings)
+    batch = STAGES[4](with_given_estimates(batch), settings).with_frames(items=batch.items)
+    return STAGES[5](batch, settings)
+
+
 ROWS = oracle_rows() if ORACLES.is_dir() else []
 
 
@@ -159,12 +170,7 @@ def test_differential_stages_equal_the_recorded_results(source, row):
         pytest.skip(f"{source} was recorded over {row['file']}, which is not here")
     assert hashlib.sha256(row["query"].encode()).hexdigest().startswith(row["query_sha"]), "the oracle's query is whole"
     settings = plain_settings(row["phase"], row["budget"])
-    batch = batch_of(read_log(log), row["query"], settings)
-    for stage in STAGES[:4]:
-        batch = stage(batch, settings)
-    batch = STAGES[4](with_given_estimates(batch), settings).with_frames(items=batch.items)
-    for stage in STAGES[5:7]:
-        batch = stage(batch, settings)
+    batch = STAGES[6](deduplicated(log, row["phase"], row["query"]), settings)
 
     names = dict(batch.items.select("item", "item_id").iter_rows())
     ranked = batch.candidates.sort("rank")
