@@ -129,7 +129,12 @@ def _unique(rows: list[dict[str, Any]], findings: Findings) -> Iterator[dict[str
         seen.add(key)
         unique = names.claim(row["event_id"])
         if unique != row["event_id"]:
-            findings.add("warning", "EVENT_SAME_ID", "Another event has its id; it got one of its own, and both the higher label.", row["place"])
+            findings.add(
+                "warning",
+                "EVENT_SAME_ID",
+                "Another event has its id; it got one of its own, and both the higher label.",
+                row["place"],
+            )
         yield {**row, "event_id": unique, "sensitivity": LEVELS[levels[row["event_id"]]]}
 
 
