@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tasks.outputs.reader import BuildFolder
 
 GOOD, REFUSED, WRONG, PARTLY = 0, 1, 2, 3
+_FINDINGS_SHOWN = 5
 
 P = ParamSpec("P")
 
@@ -138,6 +139,17 @@ def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
+def _print_findings(folder: BuildFolder, counts: dict[str, int]) -> None:
+    """Says on stderr what was left out, and how much else was odd."""
+    errors = folder.findings.filter(folder.findings["severity"] == "error")
+    for code, where, message in errors.select("code", "where", "message").head(_FINDINGS_SHOWN).rows():
+        sys.stderr.write(f"{code} {where}: {message}\n")
+    more = {"errors": len(errors) - _FINDINGS_SHOWN, "warnings": counts.get("warning", 0)}
+    other = [f"{count} {name}" for name, count in more.items() if count > 0]
+    if other:
+        sys.stderr.write(f"{' and '.join(other)} more: see {folder.root / 'findings.parquet'}\n")
+
+
 def _report_build(folder: BuildFolder, *, fresh: bool, as_json: bool) -> int:
     """Prints what was built; returns the exit code."""
     from tasks.outputs.summary import build_summary
@@ -155,9 +167,7 @@ def _report_build(folder: BuildFolder, *, fresh: bool, as_json: bool) -> int:
         if frame is not None:
             for message in frame.filter(frame["message"].is_not_null())["message"].head(5):
                 sys.stderr.write(f"{message}\n")
-    for severity, count in sorted(summary["findings"].items()):
-        if severity != "info":
-            sys.stderr.write(f"{count} findings of severity {severity}; see findings.parquet in the build.\n")
+    _print_findings(folder, summary["findings"])
     said = ", ".join(f"{count} {status}" for status, count in sorted(summary["statuses"].items()))
     if "calls" in summary:
         counted = ", ".join(f"{count} {status}" for status, count in sorted(summary["calls"].items()))
@@ -437,6 +447,8 @@ def _answer_hook(build: Path, part: int | None) -> None:
         return
     if answer is not None:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    elif part in (None, 1):
+        sys.stderr.write(f"warning: the build has no context of task {task!r}, which {TASK_VARIABLE} names\n")
 
 
 # ---- printing ---------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from prefect import flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.events import emit_event
@@ -12,6 +13,7 @@ from prefect.events import emit_event
 from flows.build import build_contexts, event_resource
 from tasks.audit import audit
 from tasks.errors import PrebriefError
+from tasks.outputs.reader import BuildFolder
 
 #: Emitted for a build that may be launched on; `prebrief.build.completed` comes before the audit.
 PASSED = "prebrief.gate.passed"
@@ -44,7 +46,7 @@ def prelaunch(
     `allow_not_ok` is how many tasks may be over budget or on the full context.
 
     Raises:
-        GateError: the audit found a violation, or too many tasks are not ok.
+        GateError: a named input is missing, the audit found a violation, or too many tasks are not ok.
     """
     built = build_contexts(
         graphs=graphs,
@@ -77,8 +79,13 @@ def gate(built: dict[str, Any], violations: list[dict[str, str]], allow_not_ok: 
     """Lets a build through, or says why not.
 
     Raises:
-        GateError: there is a violation, or more tasks are not ok than may be.
+        GateError: an input that was named is missing, there is a violation, or more tasks are not ok than may be.
     """
+    if missing := missing_inputs(Path(built["path"])):
+        raise GateError(
+            f"build {built['build_id']} lacks inputs that were named: {', '.join(missing)}; "
+            "mend their paths, or take them out of the parameters."
+        )
     if violations:
         first = violations[0]
         raise GateError(
@@ -92,3 +99,10 @@ def gate(built: dict[str, Any], violations: list[dict[str, str]], allow_not_ok: 
             f"{named} of {built['tasks']} tasks in build {built['build_id']}, and {allow_not_ok} may be; "
             f"raise the budget or mend what findings.parquet names in {built['path']}"
         )
+
+
+def missing_inputs(build: Path) -> list[str]:
+    """What was named for a build and could not be read: a launch without it would be one on less than was meant."""
+    findings = BuildFolder(build).findings
+    lost = findings.filter((pl.col("severity") == "error") & pl.col("code").str.contains("^(?:INPUT|RULES|SPECS)_"))
+    return lost["where"].unique().sort().to_list()

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from tasks.settings import Settings
 
 
-#: Findings about what is on disk that the files which were read do not tell by themselves.
-_MISSED = ("INPUT_", "RULES_", "SPECS_")
-
-
 @dataclass(frozen=True)
 class Built:
     """Where a build lies, and whether this run made it or found it."""
@@ -70,7 +66,7 @@ def listing(inputs: Inputs) -> list[dict[str, Any]]:
     missed = [
         {"path": row["where"], "sha256": hashlib.sha256(canonical(row)).hexdigest(), "bytes": 0}
         for row in inputs.findings
-        if row["code"].startswith(_MISSED)
+        if row["code"].startswith("INPUT_") or row["severity"] != "info"
     ]
     return read + missed
 

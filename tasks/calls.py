@@ -14,7 +14,7 @@ import polars as pl
 from tasks.batch import Batch, Calls, Items, Pools, StageCounts, empty, frame_of
 from tasks.errors import StageError
 from tasks.layout import LEADING
-from tasks.recovery import with_ancestors
+from tasks.lineage import with_ancestors
 from tasks.settings import BudgetSettings
 from tasks.stages.candidates import PHASE_KINDS
 from tasks.tokens import token_counter
@@ -60,7 +60,7 @@ def called(loaded: Batch) -> pl.DataFrame:
 def within_phase(loaded: Batch) -> Batch:
     """The batch with the items that the call phase admits, and what they descend from."""
     admitted = loaded.items.filter(pl.col("kind").cast(pl.String).is_in(list(PHASE_KINDS["call"])))
-    return loaded.with_frames(items=with_ancestors(loaded.items, admitted.select("item")))
+    return loaded.with_frames(items=with_ancestors(loaded.items, admitted["item"]))
 
 
 def pairs(loaded: Batch, first: Batch, settings: Settings) -> Pairs:
@@ -89,7 +89,7 @@ def pairs(loaded: Batch, first: Batch, settings: Settings) -> Pairs:
     )
     batch = Batch(
         tasks=of.drop("tool").join(tasks, on="origin").sort("task").select(loaded.tasks.columns),
-        items=pl.concat([with_ancestors(first.items, alive.select("item").unique()), schemas]),
+        items=pl.concat([with_ancestors(first.items, alive["item"].unique()), schemas]),
         memberships=memberships.sort("task", "pool"),
         pools=pl.concat([alive, lone]).sort("pool", "item"),
         stages=empty(StageCounts),

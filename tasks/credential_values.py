@@ -44,6 +44,7 @@ _NUMERIC = re.compile(r"[\d.,:/%+\-\s_]*(?:[kKmMgGtT]?[bB]?|ms|[smhdw]|px|em|rem
 _DATED = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ].*)?|v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?(?:[.+\-]?(?:a|b|rc|dev|post|alpha|beta)[\w.]{0,12})?"
 )
+_MIXED = re.compile(r"[A-Za-z]\d|\d[A-Za-z]")
 _REFERENCE = re.compile(
     r"<.*>|\{.*\}|\[.*\]?|\(.*|%[\w\- ]+%|%\(.*|%[sdr]|@\w+@|__\w+__|\$[\w:]+|\$[{(\[].*|\{\{.*|#\{.*|!\w+.*|@.*\(.*|"
     r"&\#?\w+;.*|&[a-z\[].*|"
@@ -80,7 +81,9 @@ class Values:
             return True
         if head.upper().endswith(("EXAMPLE", "EXAMPLEKEY")):
             return True
-        return bool(self._placeholder.search(head)) and self.evidence(head) < CLEAR
+        if not self._placeholder.search(head) or self.evidence(head) >= CLEAR:
+            return False
+        return not _MIXED.search(head)  # `your-256-bit-secret` stands for one, `hunter2secretX9` is one
 
     def is_plain(self, value: str) -> bool:
         """Whether the value has the form of something else: a number, date, version, path, address or expression."""

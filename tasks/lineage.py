@@ -24,6 +24,24 @@ def parents(items: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def with_ancestors(items: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
+    """The rows of the wanted items and of all that they descend from. One step an ancestor, however deep a chain is.
+
+    Args:
+        items: `item, item_id, parent_id`.
+        wanted: places of items.
+    """
+    parent_of = dict(parents(items).iter_rows())
+    known: set[int] = set()
+    for item in wanted:
+        walked: int | None = item
+        while walked is not None and walked not in known:
+            known.add(walked)
+            walked = parent_of.get(walked)
+    places = pl.DataFrame({"item": sorted(known)}, schema={"item": pl.UInt32})
+    return items.join(places, on="item", how="semi", maintain_order="left")
+
+
 def lineage(items: pl.DataFrame) -> pl.DataFrame:
     """Each item's place in its family. One walk over the items that have relatives; the rest is filled in.
 

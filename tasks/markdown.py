@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
 
@@ -52,11 +52,11 @@ _SYS = re.compile(r"<(?=</?SYS>>)")
 _TURN = re.compile(r"^([ \t>]*(?:Human|Assistant|System|User)):", re.MULTILINE)
 _RISKY = re.compile(
     r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|=+[ \t]*$|-+[ \t]*$|<)"
-    rf"|<\||<<|</?(?:[a-z]+:)?(?:{_ROLES})\b|^[ \t>*_+-]*\[[/A-Za-z]|^[ \t>]*(?:Human|Assistant|System|User):|\A[ \t/]",
+    rf"|\]:|<\||<<|</?(?:[a-z]+:)?(?:{_ROLES})\b|^[ \t>*_+-]*\[[/A-Za-z]"
+    r"|^[ \t>]*(?:Human|Assistant|System|User):|\A[ \t/]",
     re.MULTILINE | re.IGNORECASE,
 )
 _UNDERLINE = re.compile(r"[ \t>]*(?:=+|-+)[ \t]*")
-_DEFINITION = re.compile(r"[ \t>]*\[")
 _BLANK_START = re.compile(r"\A(?:[^\S\n]*\n)+")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _HASHES = re.compile(r"#{1,6}(?=[ \t]|$)")
@@ -113,7 +113,12 @@ def _inert(text: str) -> str:
 def _mend(text: str, menders: Mapping[str, Callable[[list[str], Token], None]]) -> str:
     """One pass over what the parser sees, last block first, so that the line numbers of those above stay true."""
     lines = text.split("\n")
-    for token in reversed(parser().parse(text)):
+    definitions: dict[str, Any] = {}
+    tokens = parser().parse(text, definitions)
+    for link in (*definitions.get("references", {}).values(), *definitions.get("duplicate_refs", ())):
+        first = link["map"][0]  # a link's definition would hold for the whole prompt
+        lines[first] = lines[first].replace("[", "\\[", 1)
+    for token in reversed(tokens):
         if token.map is not None and token.type in menders:
             menders[token.type](lines, token)
     return "\n".join(lines)
@@ -128,16 +133,12 @@ def _lower(lines: list[str], token: Token) -> None:
 def _escape_underlines(lines: list[str], token: Token) -> None:
     """Setext headings become text, with every line right below that would underline that text in turn."""
     first, end = token.map or (0, 0)
-    if token.type == "hr":
-        after_definition = first > 0 and _DEFINITION.match(lines[first - 1]) and token.markup[0] == "-"
-        if not after_definition:
-            return
-    elif token.type == "heading_open" and token.markup[0] == "#":
+    if token.markup[0] == "#":
         return
     below = end
     while below < len(lines) and _UNDERLINE.fullmatch(lines[below]):
         below += 1
-    for place in range(first, end if token.type == "paragraph_open" else below):
+    for place in range(first, below):
         if _UNDERLINE.fullmatch(lines[place]):
             lines[place] = re.sub(r"([=-])", r"\\\1", lines[place], count=1)
 
@@ -162,8 +163,6 @@ _MENDERS = {
     "fence": _close,
     "html_block": _escape_html,
     "heading_open": _escape_underlines,
-    "paragraph_open": _escape_underlines,  # the rest of a link definition, which other parsers take for a heading
-    "hr": _escape_underlines,
 }
 
 

@@ -24,7 +24,7 @@ from tasks.batch import (
 )
 from tasks.errors import StageError
 from tasks.layout import blocks, title
-from tasks.lineage import lineage
+from tasks.lineage import lineage, with_ancestors
 from tasks.settings import Settings
 from tasks.stages.scoring import KIND_PRIORITY, PENALTY_TOKENS
 from tasks.tokens import token_counter
@@ -84,23 +84,8 @@ def narrowed(batch: Batch, tasks: Sequence[int]) -> Batch:
     seen = [pools.select("item"), part.added.select("item")]
     if part.candidates is not None:
         seen.append(part.candidates.select("item"))
-    items = with_ancestors(part.items, pl.concat(seen).unique())
+    items = with_ancestors(part.items, pl.concat(seen)["item"].unique())
     return part.with_frames(pools=pools, items=items)
-
-
-def with_ancestors(items: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
-    """The wanted items and all that they descend from."""
-    links = lineage(items).select("item", "parent").drop_nulls()
-    known = frontier = wanted.select("item")
-    while len(frontier):
-        frontier = (
-            frontier.join(links, on="item")
-            .select(pl.col("parent").alias("item"))
-            .unique()
-            .join(known, on="item", how="anti")
-        )
-        known = pl.concat([known, frontier])
-    return items.join(known, on="item", how="semi", maintain_order="left")
 
 
 def withheld(items: pl.DataFrame) -> pl.DataFrame:
@@ -202,7 +187,7 @@ def _everything(batch: Batch, settings: Settings) -> Batch:  # noqa: ARG001
     core = (pl.col("source") == "rules") & pl.col("tags").list.contains("core")
     spec = section.is_in(["requirements", "design"]) & (pl.col("graph") == graph)
     brief = (section == "brief") & (pl.col("graph") == graph) & (pl.col("task_id") == task_id)
-    items = with_ancestors(batch.items, batch.items.filter(core | spec | brief).select("item"))
+    items = with_ancestors(batch.items, batch.items.filter(core | spec | brief)["item"])
     pools = pl.DataFrame({"pool": 0, "item": items["item"], "stage": None, "reason": None}, schema=empty(Pools).schema)
     memberships = pl.DataFrame({"task": [task], "pool": [0]}, schema=empty(Memberships).schema)
     return batch.with_frames(items=items, pools=pools, memberships=memberships)

@@ -104,14 +104,13 @@ class DedupSettings(_Section):
 
 
 class PackingSettings(_Section):
-    """How the budget is filled."""
+    """How the budget is filled. What the two shares leave is for the brief, headings and separators."""
 
     rule: Literal["sections", "plain"] = Field(
         default="sections", description="Shares by section with ancestors, or one greedy pass over bare texts."
     )
     rules_share: Share = Field(default=0.30, description="Of the budget, for the rules section.")
     spec_share: Share = Field(default=0.50, description="Of the budget, for requirements and design together.")
-    reserve: Share = Field(default=0.20, description="Of the budget, for the brief, headings and separators.")
     horizon: int = Field(default=2000, gt=0, description="Best candidates of a section that packing considers.")
 
 
@@ -273,6 +272,8 @@ def _table(merged: dict[str, Any], section: str) -> dict[str, Any]:
 
 
 def _read(file: Path) -> dict[str, Any]:
+    if file.exists() and not file.is_file():
+        raise SettingsError(f"{file} is no regular file; name a readable settings file.")
     try:
         return tomllib.loads(file.read_text("utf-8"))
     except OSError as error:

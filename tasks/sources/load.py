@@ -155,10 +155,15 @@ def _masked(read: _Read) -> _Read:
 def _no_graph(findings: Iterable[Row]) -> str:
     """Why there is nothing to build, in one sentence."""
     failed = sorted(
-        {row["where"] for row in findings if row["severity"] == "error" and row["code"] != "TASK_UNREADABLE"}
+        {
+            (row["where"], row["message"])
+            for row in findings
+            if row["severity"] == "error" and row["code"].startswith(("INPUT_", "GRAPH_"))
+        }
     )
-    where = f"in {', '.join(failed)}" if failed else "among the inputs"
-    return f"There is no readable task graph {where}; name a JSON file with a list of tasks."
+    why = f"{failed[0][0]}: {failed[0][1].rstrip('.')}" if failed else "none was named"
+    more = f" ({len(failed) - 1} more like it)" if len(failed) > 1 else ""
+    return f"There is no readable task graph, {why}{more}; name a JSON file with a list of tasks."
 
 
 # ---- rows of items, each with its `order` in the build ----------------------------------------------------------

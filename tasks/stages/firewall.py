@@ -32,7 +32,8 @@ def apply_firewall_to_batch(batch: Batch, settings: Settings) -> Batch:
     handles = [f"artifact:{item_id}" for item_id in raw["item_id"]]
     media_types = raw["media_type"].to_list()
     if settings.firewall.summariser == "lead":
-        summaries = [lead(text) for text in raw["text"]]
+        # on one line, and of the same length: the whole of a short result must not stand in a prompt as it was
+        summaries = [lead(text).replace("\n", " ") for text in raw["text"]]
     else:
         summaries = [
             summarise(text, handle=handle, media_type=media_type)

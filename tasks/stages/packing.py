@@ -8,7 +8,7 @@ import polars as pl
 
 from tasks.batch import PRIORITIES, PRIORITY, REASON, STAGE, Batch
 from tasks.layout import blocks
-from tasks.lineage import lineage
+from tasks.lineage import lineage, with_ancestors
 from tasks.passages import bare_headings
 from tasks.purse import Choice, Offer, Purse
 from tasks.tokens import TokenCounter, token_counter
@@ -92,17 +92,7 @@ def _ancestors_beyond(alive: pl.DataFrame, offered: pl.DataFrame, goods: dict[in
 def _goods(offered: pl.DataFrame, items: pl.DataFrame, counter: TokenCounter, settings: Settings) -> dict[int, Offer]:
     """What each item is and costs, by its place; for ancestors beyond the horizon too."""
     family = lineage(items).select("item", "parent")
-    chain = frontier = offered.select("item")
-    while len(frontier):
-        frontier = (
-            frontier.join(family, on="item")
-            .select(pl.col("parent").alias("item"))
-            .drop_nulls()
-            .unique()
-            .join(chain, on="item", how="anti")
-        )
-        chain = pl.concat([chain, frontier])
-    wanted = items.join(chain, on="item", how="semi").select("item", "text", "section", "kind", "tokens")
+    wanted = with_ancestors(items, offered["item"].unique()).select("item", "text", "section", "kind", "tokens")
     drawn = wanted.join(blocks(wanted.select("item", "text", "section", "kind"), settings.render), on="item")
     drawn = drawn.join(family, on="item")
     costs = counter.count([block + "\n\n" for block in drawn["block"]])

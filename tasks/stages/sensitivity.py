@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tasks.batch import LEVEL, LEVELS, REASON, STAGE, Batch
-from tasks.lineage import parents
+from tasks.lineage import lineage
 from tasks.tokens import token_counter
 
 if TYPE_CHECKING:
@@ -34,21 +34,15 @@ def apply_sensitivity_filter(batch: Batch, settings: Settings) -> Batch:
 
 def _closed(items: pl.DataFrame, floor: int) -> pl.DataFrame:
     """`item, rank` of the items at or above the floor and all that descend from them, with the highest rank above."""
-    links = parents(items).rename({"item": "child", "parent": "item"})
     ranks = items.select("item", rank=pl.col("sensitivity").to_physical().cast(pl.UInt8))
-    closed = frontier = ranks.filter(pl.col("rank") >= floor)
-    while len(frontier):
-        frontier = (
-            frontier.join(links, on="item")
-            .select(pl.col("child").alias("item"), "rank")
-            .group_by("item")
-            .agg(pl.max("rank"))
-            .join(closed.rename({"rank": "known"}), on="item", how="left")
-            .filter(pl.col("known").is_null() | (pl.col("rank") > pl.col("known")))
-            .select("item", "rank")
-        )
-        closed = pl.concat([closed, frontier]).group_by("item").agg(pl.max("rank"))
-    return closed.sort("item")
+    closed = dict(ranks.filter(pl.col("rank") >= floor).iter_rows())
+    if closed:
+        families = lineage(items).drop_nulls("parent").sort("enter").select("item", "parent")
+        for _ in range(2):  # the second round takes a label around a cycle, where the walk began in its midst
+            for item, parent in families.iter_rows():
+                if (above := closed.get(parent)) is not None:
+                    closed[item] = max(above, closed.get(item, above))
+    return pl.DataFrame(sorted(closed.items()), schema={"item": pl.UInt32, "rank": pl.UInt8}, orient="row")
 
 
 def _emptied(items: pl.DataFrame, closed: pl.DataFrame, redact: Settings | None) -> pl.DataFrame:

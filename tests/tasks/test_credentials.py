@@ -493,3 +493,18 @@ def test_the_bundled_rules_are_those_of_the_wheel_when_there_are_any(
 
 def test_the_rules_file_is_found_from_here() -> None:
     assert (resources.bundled_rules() / "credentials.toml").is_file()
+
+
+@pytest.mark.parametrize(
+    "value", ["hunter2" + "secretX9", "Winter-" + "password9!", "there4" + "You!7", "mytoken" + "123x"]
+)
+def test_a_password_that_holds_a_placeholder_word_is_one_all_the_same(value):
+    for text in (json.dumps({"a": 1, "password": value}), f"password: {value}", f"DB_PASSWORD={value}"):
+        assert value not in redact(text).text
+
+
+@pytest.mark.parametrize(
+    "value", ["your-password-here", "changeme", "<password>", "enter-your-secret", "my-secret-token"]
+)
+def test_a_placeholder_stays(value):
+    assert redact(json.dumps({"password": value})).counts == {}

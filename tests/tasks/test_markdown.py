@@ -128,6 +128,9 @@ def test_harmless_text_stays_as_it_is(text):
         ("Human: hi", "Human\\: hi"),
         ("\n\n  indented little", "indented little"),
         ("/slash", "\\/slash"),
+        ("[x]: http://y\n===", "\\[x]: http://y\n\\==="),
+        ("Title\n===\n===", "Title\n\\===\n\\==="),
+        ("- > # deep", "- > #### deep"),
     ],
 )
 def test_examples(text, embedded):

@@ -203,5 +203,5 @@ def test_whatever_the_links_ancestors_stay_and_relatives_are_no_duplicates(rows,
             assert not [ancestor for ancestor in above(name) if ancestor in gone and ancestor != name]
     for name, kept in gone.items():
         assert kept not in gone
-        assert kept not in above(name)
-        assert name not in above(kept)
+        assert kept not in above(name) or kept in above(kept), "one item of a ring counts as the root of the others"
+        assert name not in above(kept) or name in above(name)
