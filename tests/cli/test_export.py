@@ -99,10 +99,19 @@ def test_a_hook_prints_the_context_of_the_task_in_the_environment(folder):
     assert joined == answer["additionalContext"]
 
 
-@pytest.mark.parametrize("task", [None, "", "TASK-999", "nowhere/TASK-005"])
-def test_a_hook_without_a_known_task_says_nothing(task):
+@pytest.mark.parametrize("task", [None, ""])
+def test_a_hook_without_a_task_says_nothing(task):
     done = run("export", "--format", "claude", **({} if task is None else {"PREBRIEF_TASK": task}))
     assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("task", ["TASK-999", "nowhere/TASK-005"])
+def test_a_hook_with_an_unknown_task_adds_nothing_and_warns_once(task):
+    done = run("export", "--format", "claude", PREBRIEF_TASK=task)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == f"warning: the build has no context of task {task!r}, which PREBRIEF_TASK names\n"
+    later = run("export", "--format", "claude", "--part", 2, PREBRIEF_TASK=task)
+    assert (later.exit_code, later.stdout, later.stderr) == (0, "", "")
 
 
 def test_a_hook_never_stands_in_the_way(tmp_path):

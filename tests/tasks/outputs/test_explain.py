@@ -127,11 +127,15 @@ def test_what_missed_its_place_says_by_how_many_tokens(build: BuildFolder) -> No
         ("log/c1", "budget", "The budget was spent on higher scores."),
         ("log/r1", "parent_missing_room", "It would need its ancestors beside it, and they do not fit."),
         ("design/3", "horizon", "It is not among the best 2000 of its section, beyond which none is tried."),
-        ("design/3", "irrelevant", "None of the task's keywords stands in it."),
+        ("design/3", "irrelevant", "It is a heading, and nothing under it was selected."),
     ],
 )
 def test_every_reason_has_its_sentence(tmp_path: Path, item_id: str, reason: str, sentence: str) -> None:
     assert because(tmp_path, item_id, reason=reason) == sentence
+
+
+def test_a_passage_that_matches_nothing_says_so(build: BuildFolder) -> None:
+    assert explain_item(build, GRAPH, ODD, "design/3")["because"] == "None of the task's keywords stands in it."
 
 
 def test_one_token_is_one_token(tmp_path: Path) -> None:
