@@ -10,8 +10,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.events import emit_event
 
-from tasks.building import Built, finish, listing, timed
-from tasks.credentials import warm
+from tasks.building import Built, finish, listing, timed, warm_all
 from tasks.outputs.identity import build_id
 from tasks.outputs.reader import BuildFolder
 from tasks.outputs.summary import build_summary, stage_summary
@@ -20,7 +19,6 @@ from tasks.pipeline import Run, prefect_call, unwalked
 from tasks.settings import Settings, find_settings_file, load_settings
 from tasks.sources.inputs import Inputs, Request, discover
 from tasks.sources.load import load
-from tasks.tokens import cache_folder
 
 if TYPE_CHECKING:
     from tasks.batch import Batch
@@ -93,7 +91,7 @@ def _build(request: Request, settings: Settings, out: Path) -> Built:
 def load_inputs(run: Run, inputs: Inputs, holder: list[Batch]) -> int:
     """Parses, cleans and counts all inputs."""
     with timed(run, "load"):
-        warm(cache_folder() if run.settings.tokens.cache else None)
+        warm_all(run.settings)
         holder.append(load(inputs, run.settings))
     return len(holder[0].tasks)
 

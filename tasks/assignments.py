@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import dataframely as dy
 import polars as pl
 
 from tasks.batch import frame_of
 from tasks.errors import InputError, SettingsError
 from tasks.sources.findings import Row, finding, shown
+from tasks.typed_frames import dy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

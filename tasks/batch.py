@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import dataframely as dy
 import polars as pl
+
+from tasks.typed_frames import dy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import dataframely as dy
 import polars as pl
 
 from tasks.tracker import (
@@ -20,6 +19,7 @@ from tasks.tracker import (
     WINDOW_TOKENS,
     threshold_tokens,
 )
+from tasks.typed_frames import dy
 
 ASSUMED_BYTES = 8_000  # of a file whose size is not known: some 200 lines
 TOOL_CALLS_PER_TASK = 30  # reads, edits, test runs and a commit

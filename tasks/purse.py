@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tasks.batch import SECTIONS
@@ -145,7 +146,7 @@ class Purse:
             if item in selected:
                 continue
             if room < cheapest[place]:
-                self._refuse_rest(ranked[place:], reason, room)
+                self._refuse_rest(zip(ranked[place:], costs[place:], strict=True), reason, room)
                 break
             if cost > room:  # most candidates end here, so without looking at ancestors
                 dropped[item] = (reason, cost - room)
@@ -247,10 +248,10 @@ class Purse:
     def _refuse(self, item: int, reason: str, short: int | None) -> None:
         self._choice.dropped[item] = (reason, short)
 
-    def _refuse_rest(self, rest: Iterable[int], reason: str, room: int) -> None:
-        for item in rest:
-            if item not in self._choice.selected:
-                self._choice.dropped[item] = (reason, self._goods[item].cost - room)
+    def _refuse_rest(self, rest: Iterable[tuple[int, int]], reason: str, room: int) -> None:
+        """Refuses items with their costs: none of them fits any more."""
+        selected = self._choice.selected
+        self._choice.dropped.update({item: (reason, cost - room) for item, cost in rest if item not in selected})
 
     # ---- cutting ----
 
@@ -291,8 +292,4 @@ def _title_costs(settings: Settings, counter: TokenCounter) -> dict[str, int]:
 
 def _cheapest_from(costs: Sequence[int]) -> list[int]:
     """For each place the lowest cost from there on, so that a pass can end when nothing more can fit."""
-    lowest, least = [], None
-    for cost in reversed(costs):
-        least = cost if least is None else min(least, cost)
-        lowest.append(least)
-    return lowest[::-1]
+    return list(accumulate(reversed(costs), min))[::-1]

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,8 +91,13 @@ def write_files(
     if batch.calls is not None:
         _parquet(frames.calls_frame(batch.calls, settings), folder / "calls.parquet")
     places = file_places(tasks.select("graph", "task_id").iter_rows())
-    for graph, task_id, frame in frames.context_frames(batch, settings):
-        _parquet(frame, _file(folder / "contexts", places[graph, task_id], ".parquet"))
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # mostly compression, outside the interpreter's lock
+        written = [
+            threads.submit(_parquet, frame, _file(folder / "contexts", places[graph, task_id], ".parquet"))
+            for graph, task_id, frame in frames.context_frames(batch, settings)
+        ]
+        for one in written:
+            one.result()
     for graph, task_id, prompt in tasks.select("graph", "task_id", "prompt").iter_rows():
         if prompt is not None:
             _file(folder / "prompts", places[graph, task_id], ".md").write_bytes(prompt.encode())

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
-import dataframely as dy
 import polars as pl
 
 from tasks.batch import KINDS, LEVELS, SECTIONS, SEVERITIES, empty
@@ -22,6 +21,7 @@ from tasks.sources.findings import Findings, Row, shown
 from tasks.sources.identity import Names, digest, shortened
 from tasks.sources.masking import MASKED, credential_finding
 from tasks.text import clean, one_line
+from tasks.typed_frames import dy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -43,9 +43,11 @@ def select_and_pack(batch: Batch, settings: Settings) -> Batch:
     beyond = _ancestors_beyond(alive, offered, goods)
     budgets = dict(batch.tasks.select("task", "budget_tokens").iter_rows())
     choices: list[tuple[int, Choice]] = []
-    for (task,), rows in offered.group_by("task", maintain_order=True):
+    flat, start = offered["item"].to_list(), 0
+    for task, count in offered.group_by("task", maintain_order=True).len().iter_rows():
         purse = Purse(goods, settings.countable(budgets[task]), counter, settings)
-        ranked = rows["item"].to_list()
+        ranked = flat[start : start + count]
+        start += count
         choice = (
             purse.fill_plainly(ranked) if settings.packing.rule == "plain" else purse.fill(ranked, beyond.get(task, ()))
         )
