@@ -42,3 +42,8 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the real data is not here: no ../shared beside the checkout")
     return SHARED
+
+
+def pytest_collection_modifyitems(items):
+    """Flow tests come last: Prefect's threads draw random numbers, which Hypothesis takes for a fault of its examples."""
+    items.sort(key=lambda item: "flows" in item.path.relative_to(ROOT / "tests").parts)
