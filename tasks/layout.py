@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import SECTION_TITLES, SECTIONS
+from tasks.batch import SECTION_TITLES
 from tasks.markdown import embed
 
 if TYPE_CHECKING:
@@ -112,8 +112,3 @@ def compose(sections: Iterable[tuple[str, Sequence[str]]], settings: RenderSetti
     """The prompt of sections with their blocks, in order; ends with one newline, empty without blocks."""
     parts = units(sections, settings)
     return SEPARATOR.join(parts) + END if parts else ""
-
-
-def section_order(section: str) -> int:
-    """The place of a section in the prompt: what most tasks share first, the task's own brief last."""
-    return SECTIONS.index(section)

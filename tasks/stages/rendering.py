@@ -31,7 +31,6 @@ class _Draft:
     sections: list[str]
     blocks: list[str]
     scores: list[float]
-    short: int | None = None
 
     def prompt(self, settings: Settings) -> str:
         return compose(self._grouped(), settings.render)
