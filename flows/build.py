@@ -35,6 +35,7 @@ def build_contexts(
     history: list[str] | None = None,
     commands: str | None = None,
     tools: str | None = None,
+    plan: dict[str, Any] | None = None,
     config: str | None = None,
     budget: int | None = None,
     phase: str | None = None,
@@ -55,6 +56,7 @@ def build_contexts(
         find_settings_file(Path(config) if config else None),
         budget={"tokens": budget},
         policy={"phase": phase},
+        plan=plan or {},
         tokens={"cache": None if cache else False},
     )
     request = Request(

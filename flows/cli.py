@@ -69,7 +69,10 @@ def _sentences(command: Callable[P, None]) -> Callable[P, None]:
 @app.command()
 @_sentences
 def build(
-    graphs: Annotated[list[Path], typer.Argument(metavar="GRAPH...", help="Task graphs; all are built at once.")],
+    graphs: Annotated[
+        list[Path],
+        typer.Argument(metavar="PLAN...", help="Task graphs and other plans, or their folders; all are built at once."),
+    ],
     specs: Annotated[
         Path | None, typer.Option(help="Folder of requirements.md and design.md; may hold {feature}.")
     ] = None,
@@ -80,6 +83,14 @@ def build(
     commands: Annotated[Path | None, typer.Option(help="Folder of command files, split or not.")] = None,
     tools: Annotated[
         Path | None, typer.Option(help="Tool catalogue, the JSON of MCP's tools/list; gives call prompts.")
+    ] = None,
+    plan_format: Annotated[
+        str | None, typer.Option(help="zerg, task-master, spec-kit or beads (default: found out by content).")
+    ] = None,
+    tag: Annotated[str | None, typer.Option(help="Tag of a Task Master plan (default: the current one).")] = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(help="Tasks that get a context, by status, or all; repeatable (default: what is still to do)."),
     ] = None,
     config: Annotated[
         Path | None, typer.Option(help="Settings file (default: prebrief.toml where there is one).")
@@ -95,6 +106,7 @@ def build(
     from tasks.settings import find_settings_file
 
     settings_file = find_settings_file(config)
+    plan = {"format": plan_format, "tag": tag, "status": status or None}
     if flow:
         from flows.launch import build_in_flow
 
@@ -105,6 +117,7 @@ def build(
             history=[str(path) for path in history or ()],
             commands=_text(commands),
             tools=_text(tools),
+            plan=plan,
             config=_text(settings_file),
             budget=budget,
             phase=phase,
@@ -129,6 +142,7 @@ def build(
             settings_file,
             budget={"tokens": budget},
             policy={"phase": phase},
+            plan=plan,
             tokens={"cache": None if cache else False},
         )
         built = build_directly(request, settings, out)

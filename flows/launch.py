@@ -13,7 +13,7 @@ import tempfile
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tasks.errors import PrebriefError
 from tasks.tokens import cache_folder
@@ -43,6 +43,7 @@ def build_in_flow(
     history: list[str],
     commands: str | None = None,
     tools: str | None = None,
+    plan: dict[str, Any] | None = None,
     config: str | None,
     budget: int | None,
     phase: str | None,
@@ -68,6 +69,7 @@ def build_in_flow(
             history=history,
             commands=commands,
             tools=tools,
+            plan=plan,
             config=config,
             budget=budget,
             phase=phase,

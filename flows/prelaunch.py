@@ -34,6 +34,7 @@ def prelaunch(
     history: list[str] | None = None,
     commands: str | None = None,
     tools: str | None = None,
+    plan: dict[str, Any] | None = None,
     config: str | None = None,
     budget: int | None = None,
     phase: str | None = None,
@@ -43,7 +44,7 @@ def prelaunch(
 ) -> str:
     """Builds, audits and opens the gate, or fails with the reason; returns the build's folder.
 
-    `allow_not_ok` is how many tasks may be over budget or on the full context.
+    `allow_not_ok` is how many tasks and call prompts may be over budget or on the full context.
 
     Raises:
         GateError: a named input is missing, the audit found a violation, or too many tasks are not ok.
@@ -55,6 +56,7 @@ def prelaunch(
         history=history,
         commands=commands,
         tools=tools,
+        plan=plan,
         config=config,
         budget=budget,
         phase=phase,
@@ -92,17 +94,24 @@ def gate(built: dict[str, Any], violations: list[dict[str, str]], allow_not_ok: 
             f"build {built['build_id']} has {len(violations)} violations, the first of {first['check']} at "
             f"{first['where']}: {first['message']}; run: prebrief audit {built['path']}"
         )
-    not_ok = {status: count for status, count in built["statuses"].items() if status != "ok"}
-    if sum(not_ok.values()) > allow_not_ok:
-        named = ", ".join(f"{count} {status}" for status, count in sorted(not_ok.items()))
+    not_ok = _not_ok("tasks", built["statuses"]) + _not_ok("call prompts", built.get("calls", {}))
+    if sum(count for count, _ in not_ok) > allow_not_ok:
+        named = ", ".join(what for _, what in not_ok)
         raise GateError(
-            f"{named} of {built['tasks']} tasks in build {built['build_id']}, and {allow_not_ok} may be; "
+            f"{named} of {built['tasks']} tasks of build {built['build_id']}, and {allow_not_ok} may be; "
             f"raise the budget or mend what findings.parquet names in {built['path']}"
         )
+
+
+def _not_ok(what: str, statuses: dict[str, int]) -> list[tuple[int, str]]:
+    """How many are not ok, by status, as a number and in words."""
+    return [(count, f"{count} {what} {status}") for status, count in sorted(statuses.items()) if status != "ok"]
 
 
 def missing_inputs(build: Path) -> list[str]:
     """What was named for a build and could not be read: a launch without it would be one on less than was meant."""
     findings = BuildFolder(build).findings
-    lost = findings.filter((pl.col("severity") == "error") & pl.col("code").str.contains("^(?:INPUT|RULES|SPECS)_"))
+    lost = findings.filter(
+        (pl.col("severity") == "error") & pl.col("code").str.contains("^(?:INPUT|RULES|SPECS|GRAPH|PLAN)_")
+    )
     return lost["where"].unique().sort().to_list()

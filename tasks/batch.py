@@ -61,6 +61,8 @@ REASONS = (
     "horizon",
     "irrelevant",
 )
+#: How far a task is in its plan.
+PROGRESS = ("pending", "in-progress", "review", "blocked", "done", "deferred", "cancelled")
 STATUSES = ("ok", "over_budget", "fallback", "failed")
 #: How urgent a rule is, where its source says so: most urgent first. Its tag is `priority:<word>`.
 PRIORITIES = ("critical", "important", "recommended")
@@ -85,18 +87,29 @@ class Tasks(dy.Schema):
     title = dy.String(description="One line.")
     description = dy.String(description="Markdown; empty where the plan has none.")
     level = dy.Int32(description="When the task may start, relative to others; from dependency depth where unsaid.")
+    progress = dy.Enum(PROGRESS, description="How far it is, as the plan says; pending where it does not.")
+    parent = dy.String(nullable=True, description="The task of the same graph that it is a part of.")
     dependencies = dy.List(dy.String(), description="Ids in the same graph that come first, in the plan's order.")
     consumers = dy.List(dy.String(), description="Ids or words the plan gives for who uses the outcome.")
     files_create = dy.List(dy.String(), description="Paths the task creates, as the plan has them.")
     files_modify = dy.List(dy.String(), description="Paths the task changes.")
     files_read = dy.List(dy.String(), description="Paths the task only reads.")
     files_delete = dy.List(dy.String(), description="Paths the task removes or moves away.")
+    files_inferred = dy.List(dy.String(), description="Those of the four that only its text names.")
     acceptance_criteria = dy.List(dy.String(), description="What must hold when it is done, one line each.")
     verification = dy.String(description="The command that proves it; empty where there is none.")
     tools = dy.List(dy.String(), description="Names of the tools the task may call.")
     context = dy.String(description="What the planner wrote for the agent; empty where there is none.")
     budget_tokens = dy.Int64(min=0, nullable=True, description="The task's own budget; null takes the build's.")
     position = dy.UInt32(description="Place in its plan, from 0.")
+
+
+class Earlier(dy.Schema):
+    """One row a (task, task that it directly comes after): a dependency or parent, also of tasks without a context."""
+
+    graph = dy.String(description="The graph of both.")
+    task_id = dy.String(description="The later task.")
+    earlier = dy.String(description="The task that it builds on or is a part of.")
 
 
 class Items(dy.Schema):
@@ -260,6 +273,7 @@ class Timings(dy.Schema):
 
 FRAMES: dict[str, type[dy.Schema]] = {
     "tasks": Tasks,
+    "earlier": Earlier,
     "items": Items,
     "findings": Findings,
     "memberships": Memberships,
@@ -286,6 +300,7 @@ class Batch:
 
     tasks: pl.DataFrame
     items: pl.DataFrame
+    earlier: pl.DataFrame = field(default_factory=lambda: empty(Earlier))
     findings: pl.DataFrame = field(default_factory=lambda: empty(Findings))
     memberships: pl.DataFrame = field(default_factory=lambda: empty(Memberships))
     pools: pl.DataFrame = field(default_factory=lambda: empty(Pools))

@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.settings import ReadingSettings
-from tasks.sources.files import InputFile, read_input
+from tasks.errors import SettingsError
+from tasks.settings import Settings, load_settings
+from tasks.sources.files import Labels
 from tasks.sources.findings import Row, finding
-from tasks.sources.graph import GraphRead, named_apart, read_graph, settled
+from tasks.sources.graph import named_apart, settled
+from tasks.sources.plan_files import Plan, named_plans, read_plan
+from tasks.sources.plans import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tasks.outputs.reader import BuildFolder
+    from tasks.sources.plans.plan import GraphRead
 
-_NO_GRAPHS = (".md", ".jsonl")  # specs, rules and logs
+_LOGS_AND_DOCUMENTS = (".md", ".jsonl")  # a plan only where a format recognises it
 _TYPES = {"graph": pl.String, "task_id": pl.String, "path": pl.String, "size": pl.Int64}
 
 
@@ -40,14 +44,15 @@ def planned_files(
         cwd: Where the manifest's paths start from.
     """
     findings: list[Row] = []
-    files = _named(graphs, findings) if graphs else _listed(folder, cwd)
+    settings = _settings(folder)
+    plans = named_plans([cwd / path for path in graphs], settings) if graphs else _listed(folder, settings, cwd)
     known = set(folder.tasks["graph"])
     rows: list[tuple[str, str, str, int | None]] = []
     sizes: dict[str, int | None] = {}
     found: set[str] = set()
-    for read in _graphs(files, known):
+    for read in _graphs(plans, settings, known, cwd, findings if graphs else []):
         found.add(read.feature)
-        tasks, _ = settled([read])
+        tasks = settled([read]).tasks.join(folder.tasks, on=["graph", "task_id"], how="semi", maintain_order="left")
         for task_id, modified, only_read in tasks.select("task_id", "files_modify", "files_read").iter_rows():
             for path in dict.fromkeys([*modified, *only_read]):
                 if path not in sizes:
@@ -60,32 +65,43 @@ def planned_files(
     return frame, findings
 
 
-def _named(graphs: Iterable[Path], findings: list[Row]) -> list[InputFile]:
-    reads = [read_input(path, path.as_posix(), ReadingSettings().max_bytes) for path in graphs]
-    findings += [read for read in reads if not isinstance(read, InputFile)]
-    return [read for read in reads if isinstance(read, InputFile)]
+def _settings(folder: BuildFolder) -> Settings:
+    """How the build read its plans."""
+    given = folder.manifest.get("settings", {})
+    try:
+        return load_settings(plan=given.get("plan", {}), reading=given.get("reading", {}))
+    except SettingsError:  # of another version
+        return load_settings()
 
 
-def _listed(folder: BuildFolder, cwd: Path) -> list[InputFile]:
-    """Those inputs of a build that may be graphs and are still what they were."""
-    files = []
-    for row in folder.manifest.get("inputs", ()):
-        if row["bytes"] and not row["path"].endswith(_NO_GRAPHS):
-            file = read_input(cwd / row["path"], row["path"], row["bytes"])
-            if isinstance(file, InputFile) and file.sha256 == row["sha256"]:
-                files.append(file)
-    return files
+def _listed(folder: BuildFolder, settings: Settings, cwd: Path) -> list[Plan]:
+    """Those inputs of a build that may be plans and are still what they were."""
+    listed = {cwd / row["path"]: row["sha256"] for row in folder.manifest.get("inputs", ()) if row["bytes"]}
+    plans = named_plans((path for path in listed if path.is_file()), settings)
+    return [plan for plan in plans if plan.sha256 == listed[plan.path] and _may_be_plan(plan)]
 
 
-def _graphs(files: Iterable[InputFile], known: set[str]) -> list[GraphRead]:
-    """The graphs of the build among these files, by the names that it has them under."""
+def _may_be_plan(plan: Plan) -> bool:
+    return plan.format.name != DEFAULT or plan.path.suffix not in _LOGS_AND_DOCUMENTS
+
+
+def _graphs(
+    plans: Iterable[Plan], settings: Settings, known: set[str], cwd: Path, findings: list[Row]
+) -> list[GraphRead]:
+    """The graphs of the build among these plans, by the names that it has them under."""
     reads = []
-    for read in named_apart(map(read_graph, files)):
+    label_of = Labels([], cwd).of
+    for plan in plans:
+        file, odd = read_plan(plan, label_of, settings)
+        findings += odd
+        reads += [file.read] if file is not None else []
+    named = []
+    for read in named_apart(reads):
         plain = read.feature.removesuffix(f"@{read.sha256[:8]}")
         name = next((name for name in (f"{plain}@{read.sha256[:8]}", plain) if name in known), None)
         if read.rows and name is not None:
-            reads.append(replace(read, feature=name))
-    return reads
+            named.append(replace(read, feature=name))
+    return named
 
 
 def _size(path: str, root: Path | None) -> int | None:

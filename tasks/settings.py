@@ -63,6 +63,17 @@ class PolicySettings(_Section):
     )
 
 
+class PlanSettings(_Section):
+    """How plans are read."""
+
+    format: str | None = Field(default=None, description="Of all plans; None finds it out by content.")
+    tag: str | None = Field(default=None, description="The tag of a Task Master plan; None takes the current one.")
+    status: tuple[str, ...] = Field(
+        default=(),
+        description="Tasks that get a context, by status in any tool's words, or all; () is what is still to do.",
+    )
+
+
 class SpecSettings(_Section):
     """How spec passages become candidates."""
 
@@ -186,6 +197,7 @@ class Settings(BaseSettings):
 
     budget: BudgetSettings = BudgetSettings()
     policy: PolicySettings = PolicySettings()
+    plan: PlanSettings = PlanSettings()
     spec: SpecSettings = SpecSettings()
     scoring: ScoringSettings = ScoringSettings()
     dedup: DedupSettings = DedupSettings()

@@ -17,6 +17,8 @@ _FILES = re.compile(r"(?:Create|Modify|Read|Delete): ")
 _KEPT_FILES = "Delete: "  # ZERG's prompt has the others
 _CRITERIA = "Acceptance criteria:\n"
 _DEPENDS = "Depends on:\n"
+_PARTS = "Its parts:\n"
+_PART_OF = "Part of: "
 _CONSUMERS = "Consumers: "
 _VERIFICATION = "Verification:"
 _FENCE = re.compile(r"`{3,}")
@@ -67,6 +69,10 @@ def without_printed(brief: str) -> str:
         kept.append(blocks.pop())
     if len(blocks) > 1 and all(_FILES.match(line) for line in blocks[-1].split("\n")):
         kept += [line for line in blocks.pop().split("\n") if line.startswith(_KEPT_FILES)]
+    if len(blocks) > 1 and _is_list(blocks[-1], _PARTS):
+        kept.append(blocks.pop())
+    if len(blocks) > 1 and blocks[-1].startswith(_PART_OF) and "\n" not in blocks[-1]:
+        kept.append(blocks.pop())
     return "\n\n".join(reversed(kept))
 
 

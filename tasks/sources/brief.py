@@ -19,27 +19,59 @@ _FILES = (
     ("Read", "files_read"),
     ("Delete", "files_delete"),
 )
+_MOST_LISTED = 24  # tasks that a brief describes; of more it names the ids
+_MOST_NAMED = 200  # ids
 _BRIEF = {"source": "brief", "section": "brief", "kind": "user_turn"}
 _CONTEXT = {"source": "plan", "section": "reference", "kind": "plan_state"}
+_PARENT = {"source": "plan", "section": "requirements", "kind": "plan_state"}
 _TICKS = re.compile(r"`+")
 
 
 def brief_items(tasks: pl.DataFrame) -> list[dict[str, Any]]:
-    """One pinned item a task, one more where its planner wrote a context: rows without number, position and tokens.
+    """One pinned item a task, more where its planner wrote a context or it is a part of another task.
 
     Args:
         tasks: A tasks frame of whole graphs: what a task depends on is described from its own row.
+
+    Returns:
+        Rows without number, position and tokens.
     """
-    rows = tasks.to_dicts()
-    by_key = {(row["graph"], row["task_id"]): row for row in rows}
+    plans = {graph: _Plan(rows.to_dicts()) for (graph,), rows in tasks.partition_by("graph", as_dict=True).items()}
     items: list[dict[str, Any]] = []
-    for row in rows:
-        name = f"{component(row['graph'])}/{component(row['task_id'])}"
-        needed = [by_key[key] for other in row["dependencies"] if (key := (row["graph"], other)) in by_key]
-        items.append(_item(row, f"{name}#brief", brief_text(row, needed), _BRIEF))
-        if row["context"].strip():
-            items.append(_item(row, f"{name}#context", closed(row["context"]), _CONTEXT))
+    for plan in plans.values():
+        for row in plan.rows.values():
+            name = f"{component(row['graph'])}/{component(row['task_id'])}"
+            items.append(_item(row, f"{name}#brief", plan.brief(row), _BRIEF))
+            if row["context"].strip():
+                items.append(_item(row, f"{name}#context", closed(row["context"]), _CONTEXT))
+            if (parent := plan.rows.get(row["parent"])) and parent["description"].strip():
+                text = f"From {_named(parent)}:\n\n{closed(parent['description'].strip())}"
+                items.append(_item(row, f"{name}#parent", text, _PARENT))
     return items
+
+
+class _Plan:
+    """The tasks of one graph by id, and the parts of each."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self.rows = {row["task_id"]: row for row in rows}
+        self._parts: dict[str, list[dict[str, Any]]] = {}
+        for row in self.rows.values():
+            if row["parent"] is not None:
+                self._parts.setdefault(row["parent"], []).append(row)
+
+    def brief(self, row: Mapping[str, Any]) -> str:
+        """The brief of one of the tasks."""
+        needed = [self.rows[name] for name in row["dependencies"] if name in self.rows]
+        parts = sorted(self._parts.get(row["task_id"], []), key=lambda part: part["position"])
+        return brief_text(row, needed, self._above(row), parts)
+
+    def _above(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What a task is a part of, the nearest first; parents in a circle end it."""
+        above: dict[str, dict[str, Any]] = {}
+        while (parent := row["parent"]) in self.rows and parent not in above:
+            row = above[parent] = self.rows[parent]
+        return list(above.values())
 
 
 def _item(row: Mapping[str, Any], item_id: str, text: str, what: Mapping[str, str]) -> dict[str, Any]:
@@ -55,20 +87,45 @@ def _item(row: Mapping[str, Any], item_id: str, text: str, what: Mapping[str, st
     }
 
 
-def brief_text(task: Mapping[str, Any], needed: Sequence[Mapping[str, Any]]) -> str:
+def brief_text(
+    task: Mapping[str, Any],
+    needed: Sequence[Mapping[str, Any]],
+    above: Sequence[Mapping[str, Any]] = (),
+    parts: Sequence[Mapping[str, Any]] = (),
+) -> str:
     """The brief of a task as Markdown: what to do, with which files, when it is done, what it builds on.
 
     Args:
         task: A row of the tasks frame.
         needed: The rows of the tasks that it depends on directly.
+        above: The rows of the tasks that it is a part of, the nearest first.
+        parts: The rows of the tasks that are its parts.
     """
+    inferred = frozenset(task["files_inferred"])
     blocks = [_headline(task), closed(task["description"].strip("\n").rstrip())]
-    blocks.append("\n".join(f"{label}: {_paths(task[column])}" for label, column in _FILES if task[column]))
+    blocks.append(f"Part of: {', in '.join(map(_named, above))}" if above else "")
+    blocks.append(_tasks("Its parts", parts))
+    files = [(label, [path for path in task[column] if path not in inferred]) for label, column in _FILES]
+    files.append(("Files named in its text", [path for path in task["files_inferred"] if not _is_in(path, task)]))
+    blocks.append("\n".join(f"{label}: {_paths(paths)}" for label, paths in files if paths))
     blocks.append(_bullets("Acceptance criteria", task["acceptance_criteria"]))
     blocks.append(_verification(task["verification"]))
-    blocks.append(_bullets("Depends on", map(_provided, needed)))
+    blocks.append(_tasks("Depends on", needed))
     blocks.append(f"Consumers: {', '.join(task['consumers'])}" if task["consumers"] else "")
     return "\n\n".join(filter(None, blocks))
+
+
+def _is_in(path: str, task: Mapping[str, Any]) -> bool:
+    """Whether a path stands word for word in what the brief says anyway."""
+    return path in task["description"] or path in task["title"]
+
+
+def _tasks(label: str, tasks: Sequence[Mapping[str, Any]]) -> str:
+    lines = list(map(_provided, tasks[:_MOST_LISTED]))
+    if more := [task["task_id"] for task in tasks[_MOST_LISTED:]]:
+        unnamed = f" and {len(more) - _MOST_NAMED} more" if len(more) > _MOST_NAMED else ""
+        lines.append(f"also {', '.join(more[:_MOST_NAMED])}{unnamed}")
+    return _bullets(label, lines)
 
 
 def closed(text: str) -> str:
@@ -93,9 +150,16 @@ def _bullets(label: str, lines: Iterable[str]) -> str:
     return "\n".join([f"{label}:", *entries]) if entries else ""
 
 
+def _named(task: Mapping[str, Any]) -> str:
+    return task["task_id"] if task["title"] == task["task_id"] else f"{task['task_id']} {task['title']}"
+
+
 def _provided(task: Mapping[str, Any]) -> str:
-    named = task["task_id"] if task["title"] == task["task_id"] else f"{task['task_id']} {task['title']}"
-    return f"{named}, creates {_paths(task['files_create'])}" if task["files_create"] else named
+    """A task as another can rely on it; how far it is, where it is not simply to do."""
+    files = [path for path in task["files_create"] if path not in task["files_inferred"]]
+    creates = f", creates {_paths(files)}" if files else ""
+    progress = f" ({task['progress']})" if task["progress"] != "pending" else ""
+    return f"{_named(task)}{creates}{progress}"
 
 
 def _paths(paths: Iterable[str]) -> str:

@@ -88,6 +88,14 @@ def exists(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """Whether a name is a folder's; what cannot be looked at is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def _too_large(label: str, max_bytes: int) -> Row:
     message = f"It is larger than {max_bytes} bytes (reading.max_bytes); it was left out."
     return finding("error", "INPUT_TOO_LARGE", label, message)

@@ -1,8 +1,4 @@
-"""Task graphs: one file as rows of tasks, and all files of a build as one frame.
-
-Nothing in a graph is refused but a file without a single readable task. What planners write is read for what it says;
-where it says something odd, a finding names it.
-"""
+"""All plans of a build as one frame: graphs under names of their own, ids unique, dependencies known, levels given."""
 
 from __future__ import annotations
 
@@ -10,152 +6,41 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tasks.batch import Tasks, frame_of, number
-from tasks.sources.files import InputFile, decode
+import polars as pl
+
+from tasks.batch import Earlier, Tasks, frame_of, number
 from tasks.sources.findings import Findings, Row, finding, shown
 from tasks.sources.identity import Names
 from tasks.sources.masking import MASKED, credential_finding
 from tasks.sources.order import circular, depths
-from tasks.sources.plan import level_of, task_row
-from tasks.sources.values import Oddities, UnreadableJsonError, name_of, parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    import polars as pl
+    from tasks.sources.plans.plan import GraphRead
 
-#: The columns of a row that hold text from the plan, in which credentials are masked.
-TASK_TEXTS = (
-    "task_id",
-    "title",
-    "description",
-    "dependencies",
-    "consumers",
-    "files_create",
-    "files_modify",
-    "files_read",
-    "files_delete",
-    "acceptance_criteria",
-    "verification",
-    "tools",
-    "context",
-)
 _COLUMNS = tuple(name for name in Tasks.columns() if name != "task")
 
 
 @dataclass(frozen=True)
-class GraphRead:
-    """One file's plan: rows as the file has them, ids and levels not settled (`task_id` may be empty, `level` None)."""
+class Settled:
+    """The tasks of all plans.
 
-    label: str
-    sha256: str
-    feature: str
-    rows: list[dict[str, Any]]
+    Attributes:
+        tasks: The frame, numbered by graph and id; also of tasks that get no context.
+        earlier: Who builds on whom, those tasks included.
+        said: What the plans say of tasks beside their briefs, with `graph` and `task_id`, in the plans' order.
+        findings: What is odd in the plans.
+    """
+
+    tasks: pl.DataFrame
+    earlier: pl.DataFrame
+    said: list[dict[str, Any]]
     findings: list[Row]
 
 
-# ---- one file ---------------------------------------------------------------------------------------------------
-
-
-def read_graph(file: InputFile) -> GraphRead:
-    """The tasks of a file. Never raises; a file without a readable task has no rows and a finding of severity error."""
-    text, odd_bytes = decode(file)
-    findings = Findings(file.label)
-    feature = ""
-    rows: list[dict[str, Any]] = []
-    try:
-        oddities = Oddities()
-        document = parse_json(text, oddities)
-    except UnreadableJsonError as error:
-        findings.add("error", "GRAPH_UNREADABLE", f"It is {error}; the graph was left out.")
-    else:
-        _report(oddities, findings)
-        feature, rows = _plan(document, file.label, findings)
-    return GraphRead(file.label, file.sha256, feature, rows, odd_bytes + findings.rows)
-
-
-def feature_of(file: InputFile) -> str:
-    """The feature that a file is about, by which its specs are found."""
-    return read_graph(file).feature
-
-
-def _report(oddities: Oddities, findings: Findings) -> None:
-    for key in oddities.repeated_keys:
-        findings.add("warning", "JSON_REPEATED_KEY", f"The key {shown(key)} is given more than once; the last counts.")
-    if oddities.not_numbers:
-        message = f"It holds {oddities.not_numbers} values that are NaN or infinite; they were read as null."
-        findings.add("warning", "JSON_NOT_A_NUMBER", message)
-
-
-def _plan(document: object, label: str, findings: Findings) -> tuple[str, list[dict[str, Any]]]:
-    plan = document if isinstance(document, dict) else {"tasks": document}
-    feature = name_of(plan.get("feature"))
-    if not feature:
-        feature = _folder(label)
-        message = f"It names no feature; {shown(feature)} was taken from where it lies."
-        findings.add("info", "GRAPH_NO_FEATURE", message)
-    tasks = _tasks(plan.get("tasks"), findings)
-    if not tasks:
-        findings.add("error", "GRAPH_EMPTY", "It holds no readable task; the graph was left out.")
-    levels = _levels(plan.get("levels"))
-    rows = []
-    for position, task in tasks:
-        row = task_row(task, position, findings)
-        if row["level"] is None:
-            row["level"] = levels.get(row["task_id"])
-        rows.append(row)
-    return feature, rows
-
-
-def _folder(label: str) -> str:
-    """The name of the folder that a file lies in, or else the file's own without its suffix."""
-    folder, _, name = label.rpartition("/")
-    folder = folder.rpartition("/")[2].strip(".")
-    return folder or name.rpartition(".")[0] or name
-
-
-def _tasks(value: object, findings: Findings) -> list[tuple[int, dict[str, Any]]]:
-    """The tasks with their places in the plan, also from an object that has them by id."""
-    if isinstance(value, dict):
-        message = "Its tasks are an object, not a list; they were read in the order given."
-        findings.add("info", "GRAPH_TASKS_OBJECT", message)
-        value = [{"id": key, **task} if isinstance(task, dict) else task for key, task in value.items()]
-    if not isinstance(value, list):
-        return []
-    for position, task in enumerate(value):
-        if not isinstance(task, dict):
-            message = "This entry of the tasks is no object; it was left out."
-            findings.add("error", "TASK_UNREADABLE", message, f"task {position + 1}")
-    return [(position, task) for position, task in enumerate(value) if isinstance(task, dict)]
-
-
-def _levels(value: object) -> dict[str, int]:
-    """The level of each task that the graph's own `levels` names."""
-    if isinstance(value, list):
-        value = {
-            level_of(entry.get("level", place)) if isinstance(entry, dict) else place: entry
-            for place, entry in enumerate(value, 1)
-        }
-    found: dict[str, int] = {}
-    for key, entry in value.items() if isinstance(value, dict) else ():
-        level = level_of(key)
-        ids = entry.get("tasks") if isinstance(entry, dict) else entry
-        if level is not None and isinstance(ids, list):
-            for task_id in map(name_of, ids):
-                found.setdefault(task_id, level)
-    return found
-
-
-# ---- all files --------------------------------------------------------------------------------------------------
-
-
-def read_graphs(files: Iterable[InputFile]) -> tuple[pl.DataFrame, list[Row]]:
-    """The tasks of all files as a frame numbered by graph and id, and all findings. See `settled`."""
-    return settled([read_graph(file) for file in files])
-
-
-def settled(reads: Iterable[GraphRead]) -> tuple[pl.DataFrame, list[Row]]:
-    """Graphs under names of their own, ids unique, dependencies known, levels given. The order of graphs is nothing.
+def settled(reads: Iterable[GraphRead]) -> Settled:
+    """All plans in one. The order in which they are given is nothing.
 
     A feature that several files give becomes `feature@<8 hex of the file's SHA-256>` for each of them; a file given
     twice is read once.
@@ -172,7 +57,26 @@ def settled(reads: Iterable[GraphRead]) -> tuple[pl.DataFrame, list[Row]]:
             for row in settled_rows
             if row.get(MASKED)
         ]
-    return number(frame_of(Tasks, rows, _COLUMNS), ["graph", "task_id"], "task"), findings
+    tasks = number(frame_of(Tasks, rows, _COLUMNS), ["graph", "task_id"], "task")
+    earlier = [
+        {"graph": row["graph"], "task_id": row["task_id"], "earlier": name} for row in rows for name in _earlier(row)
+    ]
+    said = [
+        {"graph": row["graph"], "task_id": row["task_id"], "position": row["position"], **text}
+        for row in rows
+        for text in row["said"]
+    ]
+    return Settled(tasks, frame_of(Earlier, earlier).unique().sort("graph", "task_id", "earlier"), said, findings)
+
+
+def with_status(tasks: pl.DataFrame, wanted: Collection[str]) -> pl.DataFrame:
+    """The tasks that get a context: those as far as is wanted, numbered anew."""
+    return number(tasks.filter(pl.col("progress").is_in(list(wanted))), ["graph", "task_id"], "task")
+
+
+def _earlier(row: Mapping[str, Any]) -> list[str]:
+    """What a task comes after: what it depends on, and what it is a part of."""
+    return [*row["dependencies"], *([row["parent"]] if row["parent"] is not None else [])]
 
 
 def named_apart(reads: Iterable[GraphRead]) -> list[GraphRead]:
@@ -204,8 +108,10 @@ def _settled_rows(read: GraphRead, findings: Findings) -> list[dict[str, Any]]:
     ids = {row["task_id"] for row in rows}
     for row in rows:
         row["graph"] = read.feature
+        row["progress"] = row["status"]
         row["title"] = row["title"] or row["task_id"]
         row["dependencies"] = _known_dependencies(row, ids, findings)
+        row["parent"] = _known_parent(row, ids, findings)
         if unknown := [name for name in row["consumers"] if name not in ids]:
             message = f"It names consumers that are no tasks: {_listed(unknown)}; they were kept."
             findings.add("info", "TASK_UNKNOWN_CONSUMER", message, _place(row))
@@ -259,8 +165,16 @@ def _known_dependencies(row: Mapping[str, Any], ids: set[str], findings: Finding
     return [name for name in given if name in ids and name != row["task_id"]]
 
 
+def _known_parent(row: Mapping[str, Any], ids: set[str], findings: Findings) -> str | None:
+    parent: str | None = row["parent"]
+    if parent is None or (parent in ids and parent != row["task_id"]):
+        return parent
+    findings.add("info", "TASK_UNKNOWN_PARENT", f"Its parent {shown(parent)} is no other task.", _place(row))
+    return None
+
+
 def _settle_levels(rows: list[dict[str, Any]], findings: Findings) -> None:
-    dependencies = {row["task_id"]: row["dependencies"] for row in rows}
+    dependencies = {row["task_id"]: _earlier(row) for row in rows}
     for names in circular(dependencies):
         message = f"These tasks depend on each other in a circle: {_listed(names)}; all were kept."
         findings.add("warning", "GRAPH_CYCLE", message)
@@ -283,6 +197,8 @@ def _report_owners(rows: Iterable[Mapping[str, Any]], findings: Findings) -> Non
     owners: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         for path in dict.fromkeys(row["files_create"] + row["files_modify"]):
+            if path in row["files_inferred"]:
+                continue
             owners[path].append(row["task_id"])
     for path, names in owners.items():
         if len(names) > 1:

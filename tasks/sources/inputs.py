@@ -13,9 +13,10 @@ from tasks.sources.commands import CommandFile, find_commands
 from tasks.sources.engineering import find_engineering
 from tasks.sources.files import InputFile, Labels, absolute, exists, read_input, read_inside
 from tasks.sources.findings import Row, finding
-from tasks.sources.graph import feature_of
+from tasks.sources.plan_files import Plan, PlanFile, named_plans, read_plan
+from tasks.sources.plans import DEFAULT
 from tasks.sources.plugin_items import PluginRead, read_plugins
-from tasks.sources.specs import SpecPath, find_specs, fixed_part, spec_paths
+from tasks.sources.specs import find_specs, fixed_part, spec_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +28,10 @@ _BUNDLED = "prebrief/rules"
 
 @dataclass(frozen=True)
 class Request:
-    """What a person names for a build. Relative paths count from `cwd`; `rules` None takes those that ship along."""
+    """What a person names for a build. Relative paths count from `cwd`; `rules` None takes those that ship along.
+
+    `graphs` are plans of any known format, or folders that one lies in.
+    """
 
     graphs: tuple[Path, ...]
     specs: Path | None = None
@@ -40,7 +44,7 @@ class Request:
 
 @dataclass(frozen=True)
 class SpecFile:
-    """A document of a graph: `graph` is the label of the graph's file, `section` what the document is to it."""
+    """A document of a graph: `graph` is the label of the plan's file, `section` what the document is to it."""
 
     file: InputFile
     graph: str
@@ -60,7 +64,7 @@ class RuleFile:
 class Inputs:
     """Every file of a build, read, under the name by which the build knows it. The order is by these names."""
 
-    graphs: tuple[InputFile, ...]
+    graphs: tuple[PlanFile, ...]
     specs: tuple[SpecFile, ...] = ()
     rules: tuple[RuleFile, ...] = ()
     logs: tuple[InputFile, ...] = ()
@@ -76,7 +80,7 @@ class Inputs:
         held = {
             file.label: file
             for file in (
-                *self.graphs,
+                *(file for graph in self.graphs for file in graph.files),
                 *(spec.file for spec in self.specs),
                 *(rule.file for rule in self.rules),
                 *self.logs,
@@ -92,19 +96,26 @@ class Inputs:
 def discover(request: Request, settings: Settings) -> Inputs:
     """Reads every file that a build takes in. The order in which they were named changes nothing.
 
-    Of a graph only the feature is looked at, by which its specs are found. What cannot be read is a finding.
+    Plans are parsed too: their features and formats say where their documents lie. What cannot be read is a finding.
+
+    Raises:
+        InputError: the settings ask for a format of plans that there is not.
     """
     findings: list[Row] = []
     cwd = absolute(request.cwd)
-    labels = Labels(_folders(request, settings, cwd), cwd)
-    graphs = _read_named(request.graphs, cwd, labels, settings, findings)
+    named = named_plans([cwd / path for path in request.graphs], settings)
+    labels = Labels(_folders(request, named, settings, cwd), cwd)
     if request.specs is not None and not (folder := cwd / fixed_part(request.specs)).is_dir():
         message = "There is no such folder; specs are looked for beside their graphs."
         findings.append(finding("warning", "SPECS_MISSING", labels.of(folder), message))
+    graphs: list[PlanFile] = []
     specs: list[SpecFile] = []
-    for path, file in graphs:
-        paths = spec_paths(path, feature_of(file), request.specs, cwd)
-        specs += _specs(file, paths, labels, settings, findings)
+    for plan in sorted(named, key=lambda plan: labels.of(plan.path)):
+        graph, odd = read_plan(plan, labels.of, settings)
+        findings += odd
+        if graph is not None:
+            graphs.append(graph)
+            specs += _specs(plan, graph, request, labels, settings, findings)
     rules = _rules(request, cwd, labels, settings, findings) if settings.rules.enabled else []
     engineering = _engineering(request, cwd, labels, settings, findings) if settings.rules.enabled else []
     findings += _elsewhere(settings)
@@ -112,7 +123,7 @@ def discover(request: Request, settings: Settings) -> Inputs:
     commands = _commands(request, cwd, labels, settings, findings)
     tools = _read_named(filter(None, [request.tools]), cwd, labels, settings, findings)
     return Inputs(
-        graphs=tuple(file for _, file in graphs),
+        graphs=tuple(graphs),
         specs=tuple(sorted(specs, key=lambda spec: (spec.graph, SECTIONS.index(spec.section)))),
         rules=tuple(rules),
         logs=tuple(file for _, file in logs),
@@ -124,10 +135,10 @@ def discover(request: Request, settings: Settings) -> Inputs:
     )
 
 
-def _folders(request: Request, settings: Settings, cwd: Path) -> list[Path]:
-    """The folders that a person pointed at, directly or by a file in them."""
-    files = (*request.graphs, *request.history, *([request.tools] if request.tools else []))
-    named = [path.parent for path in files]
+def _folders(request: Request, plans: Iterable[Plan], settings: Settings, cwd: Path) -> list[Path]:
+    """The folders that a person pointed at, directly or by a file in them; of a plan the project it lies in."""
+    files = (*request.history, *([request.tools] if request.tools else []))
+    named = [*(plan.root for plan in plans), *(path.parent for path in files)]
     named += [fixed_part(request.specs)] if request.specs is not None else []
     folders = (request.rules, request.commands, settings.rules.engineering)
     named += [folder for folder in folders if folder is not None]
@@ -153,15 +164,19 @@ def _read_named(
 
 
 def _specs(
-    file: InputFile, paths: Iterable[SpecPath], labels: Labels, settings: Settings, findings: list[Row]
+    plan: Plan, graph: PlanFile, request: Request, labels: Labels, settings: Settings, findings: list[Row]
 ) -> list[SpecFile]:
-    """The documents of a graph's file."""
-    documents, odd = find_specs(paths, labels.of, settings.reading.max_bytes)
-    findings += odd
+    """The documents of a plan: those that its format has a place for, and those that a folder of specs holds."""
+    documents = list(graph.documents)
+    if plan.format.name == DEFAULT or request.specs is not None:
+        paths = spec_paths(plan.path, graph.read.feature, request.specs, absolute(request.cwd))
+        beside, odd = find_specs(paths, labels.of, settings.reading.max_bytes)
+        findings += odd
+        documents += beside
     if not documents:
         message = "No requirements and no design were found for it."
-        findings.append(finding("info", "SPEC_MISSING", file.label, message))
-    return [SpecFile(document, file.label, section) for section, document in documents]
+        findings.append(finding("info", "SPEC_MISSING", graph.label, message))
+    return [SpecFile(document, graph.label, section) for section, document in documents]
 
 
 def _rules(request: Request, cwd: Path, labels: Labels, settings: Settings, findings: list[Row]) -> list[RuleFile]:

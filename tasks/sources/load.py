@@ -13,14 +13,17 @@ from tasks.errors import InputError
 from tasks.scopes import CORE, scopes_of_all
 from tasks.sources.brief import brief_items
 from tasks.sources.commands import CommandText, command_items, read_command
-from tasks.sources.documents import Document, read_document
+from tasks.sources.documents import Document, as_markdown, read_document
 from tasks.sources.engineering import ENGINEERING_TEXTS, EngineeringRead, engineering_items, read_engineering
 from tasks.sources.findings import Row, finding, shown
-from tasks.sources.graph import TASK_TEXTS, GraphRead, named_apart, read_graph, settled
+from tasks.sources.graph import named_apart, settled, with_status
 from tasks.sources.history import LOG_TEXTS, LogRead, history_items, read_log
 from tasks.sources.identity import Names, digest
 from tasks.sources.inputs import Inputs, Request, RuleFile, discover
 from tasks.sources.masking import Masks, count_masked, credential_finding, strings_of
+from tasks.sources.plan_items import note_items, said_items
+from tasks.sources.plans.plan import SAID_TEXTS, TASK_TEXTS, GraphRead
+from tasks.sources.plans.statuses import wanted_statuses
 from tasks.sources.plugin_items import PLUGIN_TEXTS, PluginRead, plugin_items
 from tasks.sources.rules import rule_items
 from tasks.sources.specs import spec_items
@@ -66,28 +69,43 @@ def load(inputs: Inputs, settings: Settings) -> Batch:
     """
     findings = list(inputs.findings)
     read = _masked(_parsed(inputs, findings))
-    tasks, odd = settled(read.graphs)
-    findings += odd
-    if tasks.is_empty():
+    plans = settled(read.graphs)
+    findings += plans.findings
+    if plans.tasks.is_empty():
         raise InputError(_no_graph(findings))
-    tasks, odd = allocate(tasks, settings)
+    tasks, odd = allocate(_wanted(plans.tasks, settings, findings), settings)
     findings += odd
     rows = [
         *_rules(read, findings),
         *_engineering(read, findings),
         *_specs(inputs, read, findings),
-        *_briefs(tasks),
+        *_briefs(plans.tasks, tasks),
+        *_said(plans.said, tasks),
         *_commands(read, findings),
         *_history(read.logs, tasks, findings),
+        *note_items(plans.said, _PLACES["history"]),
         *_plugins(read.plugins, tasks, findings),
     ]
     tools, odd = read_tools(inputs.tools) if inputs.tools else (None, [])
     findings += odd if tools is None else [*odd, *unknown_tools(tasks, tools)]
-    return Batch(tasks=tasks, items=_items(rows, settings), findings=_findings(findings), tools=tools).validate()
+    return Batch(
+        tasks=tasks, earlier=plans.earlier, items=_items(rows, settings), findings=_findings(findings), tools=tools
+    ).validate()
+
+
+def _wanted(tasks: pl.DataFrame, settings: Settings, findings: list[Row]) -> pl.DataFrame:
+    """The tasks that get a context. A plan in which nothing is left to do is no fault."""
+    built = with_status(tasks, wanted_statuses(settings.plan.status))
+    left = tasks.join(built, on=["graph", "task_id"], how="anti").group_by("graph", "progress").len()
+    for graph, counts in left.sort("graph", "progress").partition_by("graph", as_dict=True).items():
+        listed = ", ".join(f"{count} {status}" for status, count in counts.select("progress", "len").rows())
+        message = f"Tasks that get no context, as --status was not asked for them: {listed}."
+        findings.append(finding("info", "PLAN_TASKS_LEFT_OUT", str(graph[0]), message))
+    return built
 
 
 def _parsed(inputs: Inputs, findings: list[Row]) -> _Read:
-    graphs = list(map(read_graph, inputs.graphs))
+    graphs = [plan.read for plan in inputs.graphs]
     needed = scopes_of_all(path for graph in graphs for row in graph.rows for name in _WRITTEN for path in row[name])
     rules = [rule for rule in inputs.rules if rule.scope in needed]
     documents: dict[str, Document] = {}
@@ -123,6 +141,7 @@ def _masked(read: _Read) -> _Read:
             (graph.feature for graph in read.graphs),
             chain.from_iterable((log.label, log.namespace) for log in read.logs),
             *(strings_of(graph.rows, TASK_TEXTS) for graph in read.graphs),
+            *(strings_of(row["said"], SAID_TEXTS) for graph in read.graphs for row in graph.rows),
             *(strings_of(log.rows, LOG_TEXTS) for log in read.logs),
             (part.label for part in read.engineering),
             *(strings_of(part.rows, ENGINEERING_TEXTS) for part in read.engineering),
@@ -130,7 +149,14 @@ def _masked(read: _Read) -> _Read:
         )
     )
     graphs = [
-        replace(graph, feature=masks.of(graph.feature).text, rows=[masks.row(row, TASK_TEXTS) for row in graph.rows])
+        replace(
+            graph,
+            feature=masks.of(graph.feature).text,
+            rows=[
+                {**masks.row(row, TASK_TEXTS), "said": [masks.row(text, SAID_TEXTS) for text in row["said"]]}
+                for row in graph.rows
+            ],
+        )
         for graph in read.graphs
     ]
     logs = [
@@ -192,20 +218,42 @@ def _specs(inputs: Inputs, read: _Read, findings: list[Row]) -> Iterator[dict[st
     names = {graph.label: graph.feature for graph in read.graphs if graph.rows}
     for label in sorted({spec.file.label for spec in inputs.specs if spec.graph in names}):
         findings += _masked_in(read.documents[label])
-    for spec in inputs.specs:
+    for place, spec in enumerate(inputs.specs):
         if (graph := names.get(spec.graph)) is None:
             continue
-        for count, row in enumerate(spec_items(read.documents[spec.file.label], graph, spec.section)):
-            yield {**row, "order": (_PLACES[spec.section], graph, count)}
+        document = as_markdown(read.documents[spec.file.label])
+        for count, row in enumerate(spec_items(document, graph, spec.section)):
+            yield {**row, "order": (_PLACES[spec.section], *_spec_order(spec.section, graph, place, count))}
 
 
-def _briefs(tasks: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """What each task says itself."""
+def _spec_order(section: str, graph: str, place: int, count: int) -> tuple[Any, ...]:
+    """Documents of a graph one after the other; what a graph has of rules comes after the rules for all."""
+    return (3, graph, place, count) if section == "rules" else (graph, place, count)
+
+
+def _briefs(plan: pl.DataFrame, tasks: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """What each task that gets a context says itself; the others of its plan are named in it."""
     places = {(graph, task_id): place for graph, task_id, place in tasks.select("graph", "task_id", "position").rows()}
-    for row in brief_items(tasks):
+    for row in brief_items(plan):
         key = row["graph"], row["task_id"]
-        order = (_PLACES[row["section"]], 0, row["graph"], places[key])
+        if key in places:
+            order = _own_order(row["section"], row["graph"], places[key], 0)
+            yield {**row, "redactions": count_masked(row["text"]), "order": order}
+
+
+def _said(said: Iterable[dict[str, Any]], tasks: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """What plans say of the tasks that get a context beside their briefs."""
+    known = frozenset(tasks.select("graph", "task_id").iter_rows())
+    for count, row in enumerate(said_items(text for text in said if (text["graph"], text["task_id"]) in known)):
+        order = _own_order(row["section"], row["graph"], row.pop("place"), 1 + count)
         yield {**row, "redactions": count_masked(row["text"]), "order": order}
+
+
+def _own_order(section: str, graph: str, place: int, count: int) -> tuple[Any, ...]:
+    """The place of what belongs to one task: in documents' sections after the documents that all tasks share."""
+    if section in ("requirements", "design"):
+        return _PLACES[section], graph, sys.maxsize - 1, place, count
+    return _PLACES[section], 0, graph, place, count
 
 
 def _commands(read: _Read, findings: list[Row]) -> Iterator[dict[str, Any]]:

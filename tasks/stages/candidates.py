@@ -133,30 +133,36 @@ def _scopes(batch: Batch) -> pl.DataFrame:
 
 
 def _earlier_tasks(batch: Batch) -> pl.DataFrame:
-    """`task, graph, task_id` of every task that a task depends on, directly or not; cycles end by themselves."""
+    """`task, graph, task_id` of every task that a task comes after, directly or not; cycles end by themselves.
+
+    The batch knows of tasks that are not built by it, too: what they did is there to build on.
+    """
     tasks = batch.tasks.select("task", "graph", "task_id", "dependencies")
-    edges = (
-        tasks.explode("dependencies", empty_as_null=False, keep_nulls=False)
-        .join(
-            tasks.select("graph", pl.col("task_id").alias("dependencies"), pl.col("task").alias("earlier")),
-            on=["graph", "dependencies"],
-        )
-        .select("task", "earlier")
+    own = tasks.select("graph", "task_id", pl.col("dependencies").alias("earlier"))
+    named = pl.concat([batch.earlier, own.explode("earlier", empty_as_null=False, keep_nulls=False)]).unique()
+    nodes = (
+        pl.concat([named.select("graph", "task_id"), named.select("graph", pl.col("earlier").alias("task_id"))])
         .unique()
+        .sort("graph", "task_id")
+        .with_row_index("node")
     )
-    reached = frontier = edges
+    edges = (
+        named.join(nodes, on=["graph", "task_id"])
+        .join(nodes.rename({"task_id": "earlier", "node": "next"}), on=["graph", "earlier"])
+        .select("node", "next")
+    )
+    starts = tasks.join(nodes, on=["graph", "task_id"]).select("task", "node")
+    reached = frontier = starts.join(edges, on="node").select("task", node="next").unique()
     while len(frontier):
         frontier = (
-            frontier.join(edges.rename({"task": "earlier", "earlier": "next"}), on="earlier")
-            .select("task", pl.col("next").alias("earlier"))
+            frontier.join(edges, on="node")
+            .select("task", node="next")
             .unique()
-            .join(reached, on=["task", "earlier"], how="anti")
+            .join(reached, on=["task", "node"], how="anti")
         )
         reached = pl.concat([reached, frontier])
     return (
-        reached.filter(pl.col("task") != pl.col("earlier"))
-        .join(tasks.select(pl.col("task").alias("earlier"), "graph", "task_id"), on="earlier")
-        .select("task", "graph", "task_id")
+        reached.join(starts, on=["task", "node"], how="anti").join(nodes, on="node").select("task", "graph", "task_id")
     )
 
 

@@ -93,6 +93,7 @@ def batch_of(events: tuple[dict, ...], query: str, settings: Settings) -> Batch:
                 "title": query,
                 "description": "",
                 "level": 1,
+                "progress": "pending",
                 "verification": "",
                 "context": "",
                 "position": 0,
@@ -105,6 +106,7 @@ def batch_of(events: tuple[dict, ...], query: str, settings: Settings) -> Batch:
                         "files_modify",
                         "files_read",
                         "files_delete",
+                        "files_inferred",
                         "acceptance_criteria",
                         "tools",
                     )

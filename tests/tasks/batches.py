@@ -11,7 +11,7 @@ from tasks.tokens import token_counter
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_LISTS = ("dependencies", "consumers", "files_create", "files_modify", "files_read", "files_delete", "acceptance_criteria", "tools")  # fmt: skip
+_LISTS = ("dependencies", "consumers", "files_create", "files_modify", "files_read", "files_delete", "files_inferred", "acceptance_criteria", "tools")  # fmt: skip
 SETTINGS = load_settings()
 
 
@@ -22,7 +22,16 @@ def batch(
 ) -> Batch:
     """A batch before stage 1: `items` and `tasks` as rows, or so many plain tasks `t0`, `t1`, ... of graph `g`."""
     given = [{"task_id": f"t{count}"} for count in range(tasks)] if isinstance(tasks, int) else tasks
-    plain = {"graph": "g", "title": "", "description": "", "level": 1, "verification": "", "context": ""}
+    plain = {
+        "graph": "g",
+        "title": "",
+        "description": "",
+        "level": 1,
+        "progress": "pending",
+        "parent": None,
+        "verification": "",
+        "context": "",
+    }
     rows = [{**plain, **{key: [] for key in _LISTS}, "position": place, **row} for place, row in enumerate(given)]
     counter = token_counter(settings.tokens)
     pieces = [{**_plain_item(place), **row} for place, row in enumerate(items)]

@@ -17,7 +17,7 @@ from tasks.outputs.reader import BuildFolder
 from tasks.settings import load_settings
 from tasks.sources.inputs import Request
 
-EMPTY = {name: [] for name in ("dependencies", "consumers", "files_create", "files_modify", "files_read", "files_delete",
+EMPTY = {name: [] for name in ("dependencies", "consumers", "files_create", "files_modify", "files_read", "files_delete", "files_inferred",
                                "acceptance_criteria", "tools")}  # fmt: skip
 
 
@@ -28,6 +28,7 @@ def task(task_id, create=(), modify=(), read=(), *, budget=None, graph="shop"):
         "title": task_id,
         "description": "",
         "level": 1,
+        "progress": "pending",
         "files_create": list(create),
         "files_modify": list(modify),
         "files_read": list(read),
@@ -123,6 +124,7 @@ def test_in_a_build_each_prompt_keeps_to_its_allocation(tmp_path):
                 "id": "T-002",
                 "title": "Count orders and carts",
                 "level": 1,
+                "progress": "pending",
                 "files": {"create": ["src/b.py"], "modify": ["src/c.py"]},
             },
         ],

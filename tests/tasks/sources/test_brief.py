@@ -4,7 +4,7 @@ import pytest
 
 from tasks.sources.brief import brief_items, brief_text, closed
 from tasks.sources.documents import blocks
-from tasks.sources.graph import read_graphs
+from tests.tasks.sources.plan_reading import read_graphs
 
 
 def row(**fields):
@@ -16,6 +16,8 @@ def row(**fields):
         "files_modify": [],
         "files_read": [],
         "files_delete": [],
+        "files_inferred": [],
+        "progress": "pending",
         "acceptance_criteria": [],
         "verification": "",
         "consumers": [],

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tasks.batch import Tasks
 from tasks.sources.files import InputFile
-from tasks.sources.graph import read_graph, read_graphs
 from tasks.sources.order import circular, depths
+from tests.tasks.sources.plan_reading import read_graph, read_graphs
 
 LABEL = "plans/demo/task-graph.json"
 

@@ -1,4 +1,8 @@
-"""One task as planners write it, in any of the shapes that occur, as a row."""
+"""ZERG's task graphs: a feature and its tasks, in any of the shapes in which planners write them.
+
+Nothing in a graph is refused but a file without a single readable task. What planners write is read for what it says;
+where it says something odd, a finding names it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tasks.sources.findings import Findings, shown
-from tasks.sources.values import flattened, name_of, prose, scalar, whole_number
+from tasks.sources.plans.plan import GraphRead, PlanFormat, PlanSource, task_row
+from tasks.sources.plans.statuses import status_of
+from tasks.sources.values import (
+    Oddities,
+    UnreadableJsonError,
+    flattened,
+    name_of,
+    parse_json,
+    prose,
+    scalar,
+    whole_number,
+)
 from tasks.text import clean, one_line
 
 if TYPE_CHECKING:
@@ -17,6 +32,7 @@ _LARGEST_BUDGET = 2**63 - 1
 
 _BUDGETS = ("budget_tokens", "token_budget", "budget")
 _DEPENDENCIES = ("dependencies", "depends_on")
+_PARENTS = ("parent", "parent_id")
 _IDS = ("id", "task_id", "task", "name")
 _PATHS = ("path", "file", "filename", "name")
 _ACTIONS = ("action", "operation", "type", "mode")
@@ -47,31 +63,129 @@ _LISTS = {"files_owned": "files_modify", **{name: name for name in sorted({*_DON
 _BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]?\][ \t]+)?")
 
 
+# ---- the graph ---------------------------------------------------------------------------------------------------
+
+
+def _read(source: PlanSource) -> GraphRead:
+    findings = Findings(source.label)
+    feature = ""
+    rows: list[dict[str, Any]] = []
+    try:
+        oddities = Oddities()
+        document = parse_json(source.text, oddities)
+    except UnreadableJsonError as error:
+        findings.add("error", "GRAPH_UNREADABLE", f"It is {error}; the graph was left out.")
+    else:
+        _report(oddities, findings)
+        feature, rows = _plan(document, source.label, findings)
+    return GraphRead(source.label, source.file.sha256, feature, rows, findings.rows)
+
+
+def _recognises(text: str, document: object) -> bool:  # noqa: ARG001 - the signature is that of all formats
+    """A list of tasks, or an object that has one."""
+    return isinstance(document, list) or (isinstance(document, dict) and "tasks" in document)
+
+
+FORMAT = PlanFormat("zerg", _recognises, _read)
+
+
+def _report(oddities: Oddities, findings: Findings) -> None:
+    for key in oddities.repeated_keys:
+        findings.add("warning", "JSON_REPEATED_KEY", f"The key {shown(key)} is given more than once; the last counts.")
+    if oddities.not_numbers:
+        message = f"It holds {oddities.not_numbers} values that are NaN or infinite; they were read as null."
+        findings.add("warning", "JSON_NOT_A_NUMBER", message)
+
+
+def _plan(document: object, label: str, findings: Findings) -> tuple[str, list[dict[str, Any]]]:
+    plan = document if isinstance(document, dict) else {"tasks": document}
+    feature = name_of(plan.get("feature"))
+    if not feature:
+        feature = _folder(label)
+        message = f"It names no feature; {shown(feature)} was taken from where it lies."
+        findings.add("info", "GRAPH_NO_FEATURE", message)
+    tasks = _tasks(plan.get("tasks"), findings)
+    if not tasks:
+        findings.add("error", "GRAPH_EMPTY", "It holds no readable task; the graph was left out.")
+    levels = _levels(plan.get("levels"))
+    rows = []
+    for position, task in tasks:
+        row = _task(task, position, findings)
+        if row["level"] is None:
+            row["level"] = levels.get(row["task_id"])
+        rows.append(row)
+    return feature, rows
+
+
+def _folder(label: str) -> str:
+    """The name of the folder that a file lies in, or else the file's own without its suffix."""
+    folder, _, name = label.rpartition("/")
+    folder = folder.rpartition("/")[2].strip(".")
+    return folder or name.rpartition(".")[0] or name
+
+
+def _tasks(value: object, findings: Findings) -> list[tuple[int, dict[str, Any]]]:
+    """The tasks with their places in the plan, also from an object that has them by id."""
+    if isinstance(value, dict):
+        message = "Its tasks are an object, not a list; they were read in the order given."
+        findings.add("info", "GRAPH_TASKS_OBJECT", message)
+        value = [{"id": key, **task} if isinstance(task, dict) else task for key, task in value.items()]
+    if not isinstance(value, list):
+        return []
+    for position, task in enumerate(value):
+        if not isinstance(task, dict):
+            message = "This entry of the tasks is no object; it was left out."
+            findings.add("error", "TASK_UNREADABLE", message, f"task {position + 1}")
+    return [(position, task) for position, task in enumerate(value) if isinstance(task, dict)]
+
+
+def _levels(value: object) -> dict[str, int]:
+    """The level of each task that the graph's own `levels` names."""
+    if isinstance(value, list):
+        value = {
+            level_of(entry.get("level", place)) if isinstance(entry, dict) else place: entry
+            for place, entry in enumerate(value, 1)
+        }
+    found: dict[str, int] = {}
+    for key, entry in value.items() if isinstance(value, dict) else ():
+        level = level_of(key)
+        ids = entry.get("tasks") if isinstance(entry, dict) else entry
+        if level is not None and isinstance(ids, list):
+            for task_id in map(name_of, ids):
+                found.setdefault(task_id, level)
+    return found
+
+
+# ---- a task -------------------------------------------------------------------------------------------------------
+
+
 def level_of(value: object) -> int | None:
     """A level that is a whole number of believable size, also one written as text; None for anything else."""
     level = whole_number(value)
     return level if level is not None and abs(level) <= _HIGHEST_LEVEL else None
 
 
-def task_row(task: dict[str, Any], position: int, findings: Findings) -> dict[str, Any]:
-    """A task as a row of the tasks frame, without number and graph. `task_id` is empty where there is none."""
+def _task(task: dict[str, Any], position: int, findings: Findings) -> dict[str, Any]:
+    """A task as a row. `task_id` is empty where there is none."""
     task_id = name_of(task.get("id")) or name_of(task.get("task_id"))
     place = f"task {task_id or position + 1}"
-    row = {
-        "task_id": task_id,
-        "title": _words(task, "title", findings, place),
-        "description": _description(task, findings, place),
-        "level": _level(task, findings, place),
-        "dependencies": _names(_first(task, _DEPENDENCIES), findings, place, "dependencies"),
-        "consumers": _names(task.get("consumers"), findings, place, "consumers"),
+    row = task_row(
+        position,
+        task_id,
+        title=_words(task, "title", findings, place),
+        description=_description(task, findings, place),
+        level=_level(task, findings, place),
+        status=_status(task, findings, place),
+        parent=name_of(_first(task, _PARENTS)) or None,
+        dependencies=_names(_first(task, _DEPENDENCIES), findings, place, "dependencies"),
+        consumers=_names(task.get("consumers"), findings, place, "consumers"),
         **_files(task, findings, place),
-        "acceptance_criteria": list(_criteria(task.get("acceptance_criteria"))),
-        "verification": _verification(task.get("verification")),
-        "tools": _names(task.get("tools"), findings, place, "tools"),
-        "context": prose(task.get("context")),
-        "budget_tokens": _budget(task, findings, place),
-        "position": position,
-    }
+        acceptance_criteria=list(criteria(task.get("acceptance_criteria"))),
+        verification=_verification(task.get("verification")),
+        tools=_names(task.get("tools"), findings, place, "tools"),
+        context=prose(task.get("context")),
+        budget_tokens=_budget(task, findings, place),
+    )
     if not row["title"]:
         findings.add("info", "TASK_NO_TITLE", "It has no title; its id stands for it.", place)
     if not row["description"]:
@@ -109,6 +223,15 @@ def _level(task: dict[str, Any], findings: Findings, place: str) -> int | None:
     return level
 
 
+def _status(task: dict[str, Any], findings: Findings, place: str) -> str:
+    """Graphs seldom say it, and then mostly of what is yet to do: an unknown word, too, is a task that waits."""
+    word = name_of(task.get("status"))
+    status = status_of(word)
+    if word and (status is None or status == "deleted"):
+        findings.add("info", "PLAN_STATUS", f"Its status {shown(word)} is not known; it counts as pending.", place)
+    return status if status and status != "deleted" else "pending"
+
+
 def _budget(task: dict[str, Any], findings: Findings, place: str) -> int | None:
     value = _first(task, _BUDGETS)
     budget = whole_number(value)
@@ -137,8 +260,11 @@ def _names(value: object, findings: Findings, place: str, field: str) -> list[st
     return list(dict.fromkeys(found))
 
 
-def _criteria(value: object) -> Iterator[str]:
-    """One line a criterion; a string of several lines, or with bullets, gives several."""
+def criteria(value: object) -> Iterator[str]:
+    """The acceptance criteria in a value of any shape, one line each.
+
+    A string of several lines, or with bullets, gives several.
+    """
     for entry in flattened(value):
         if isinstance(entry, dict):
             text = name_of(_first(entry, _CRITERIA))

@@ -1,0 +1,144 @@
+"""Plans that were named: which file is meant, in which format it is, and what it says with the files beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tasks.errors import InputError
+from tasks.sources.files import InputFile, absolute, decode, exists, is_folder, read_input, read_inside
+from tasks.sources.findings import Row, finding
+from tasks.sources.plans import DEFAULT, formats, found_in, recognised
+from tasks.sources.plans.plan import DOCUMENT_ROLES, GraphRead, PlanFormat, PlanSource, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from tasks.settings import Settings
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan that was named, as its file was read: its bytes, or the finding that says why there are none."""
+
+    path: Path
+    times: int  # that it was named
+    format: PlanFormat
+    content: InputFile | Row
+
+    @property
+    def sha256(self) -> str | None:
+        """The hash of its bytes."""
+        return self.content.sha256 if isinstance(self.content, InputFile) else None
+
+    @property
+    def root(self) -> Path:
+        """The folder that paths in the plan start from."""
+        return self.format.root(self.path)
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """A plan that was read: the graph, its own file first among all that it was read from, and its documents."""
+
+    read: GraphRead
+    files: tuple[InputFile, ...]
+    documents: tuple[tuple[str, InputFile], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The name by which the build knows the plan's file."""
+        return self.files[0].label
+
+
+def named_plans(paths: Iterable[Path], settings: Settings) -> list[Plan]:
+    """The plans that files and folders mean, each once, whatever the order. Nothing is raised for an odd file.
+
+    Raises:
+        InputError: the settings name a format that there is not.
+    """
+    given = _format(settings)
+    meant: list[Path] = []
+    for path in map(absolute, paths):
+        meant += (found_in(path, given) if is_folder(path) else []) or [path]
+    return [_plan(path, meant.count(path), given, settings) for path in sorted(set(meant))]
+
+
+def read_graph(file: InputFile, settings: Settings) -> GraphRead:
+    """What a plan says by itself, without the files beside it. Never raises."""
+    text, odd = decode(file)
+    plan = _format(settings) or recognised(text) or formats()[DEFAULT]
+    read = plan.read(PlanSource(file, text, tag=settings.plan.tag))
+    return replace(read, findings=odd + read.findings)
+
+
+def _format(settings: Settings) -> PlanFormat | None:
+    name = settings.plan.format
+    if name is not None and name not in formats():
+        raise InputError(f"there is no plan format {name!r}; known are {', '.join(formats())}.")
+    return None if name is None else formats()[name]
+
+
+def _plan(path: Path, times: int, given: PlanFormat | None, settings: Settings) -> Plan:
+    content = read_input(path, path.name, settings.reading.max_bytes)
+    if not isinstance(content, InputFile):
+        return Plan(path, times, given or formats()[DEFAULT], content)
+    return Plan(path, times, given or recognised(decode(content)[0]) or formats()[DEFAULT], content)
+
+
+def read_plan(plan: Plan, label_of: Callable[[Path], str], settings: Settings) -> tuple[PlanFile | None, list[Row]]:
+    """What a plan says, and what is odd about its files; None where it cannot be read.
+
+    Words of the plan that may be paths are looked up in the project. Those that are there count as an input of the
+    build, `<plan>#paths`, since the outcome depends on them.
+    """
+    label = label_of(plan.path)
+    findings: list[Row] = []
+    if plan.times > 1:
+        findings.append(finding("info", "INPUT_REPEATED", label, "It was named more than once and read once."))
+    if not isinstance(plan.content, InputFile):
+        return None, [*findings, {**plan.content, "where": label}]
+    file = replace(plan.content, label=label)
+    text, odd = decode(file)
+    companions = _companions(plan, label_of, settings, findings)
+    source = PlanSource(file, text, companions, tag=settings.plan.tag)
+    read = plan.format.read(source)
+    files = [file, *(companion for role, companion in companions if role not in DOCUMENT_ROLES)]
+    if paths := _existing(plan.root, read.mentions):
+        files.append(InputFile.of(f"{label}#paths", "\n".join(paths).encode("utf-8", "surrogatepass")))
+        read = plan.format.read(replace(source, paths=frozenset(paths)))
+    documents = tuple((role, companion) for role, companion in companions if role in DOCUMENT_ROLES)
+    return PlanFile(replace(read, findings=odd + read.findings), tuple(files), documents), findings
+
+
+def _companions(
+    plan: Plan, label_of: Callable[[Path], str], settings: Settings, findings: list[Row]
+) -> Sequence[tuple[Role, InputFile]]:
+    found: list[tuple[Role, InputFile]] = []
+    for companion in plan.format.companions(plan.path):
+        if not exists(companion.path):
+            continue
+        label = label_of(companion.path)
+        file = read_inside(companion.path, companion.inside, label, settings.reading.max_bytes)
+        if not isinstance(file, InputFile):
+            findings.append(file)
+        elif companion.role in DOCUMENT_ROLES and not decode(file)[0].strip():
+            findings.append(finding("info", "SPEC_EMPTY", label, "It is empty and counts as missing."))
+        else:
+            found.append((companion.role, file))
+    return found
+
+
+def _existing(root: Path, mentions: Iterable[str]) -> list[str]:
+    """Those of the words that are regular files of the project, sorted."""
+    found: list[str] = []
+    try:
+        top = root.resolve()
+        for word in sorted(mentions):
+            path = root / word
+            if path.is_file() and path.resolve().is_relative_to(top):
+                found.append(word)
+    except (OSError, RuntimeError, ValueError):
+        return found
+    return found
