@@ -17,6 +17,7 @@ from tasks.outputs.summary import build_summary, stage_summary
 from tasks.outputs.writer import existing_build, point_latest
 from tasks.pipeline import Run, prefect_call, unwalked
 from tasks.settings import Settings, find_settings_file, load_settings
+from tasks.sources.files import absolute
 from tasks.sources.inputs import Inputs, Request, discover
 from tasks.sources.load import load
 
@@ -75,6 +76,7 @@ def build_contexts(
 
 
 def _build(request: Request, settings: Settings, out: Path) -> Built:
+    out = absolute(out)  # a plugin may move the working folder
     inputs = discover(request, settings)
     name = build_id(listing(inputs), settings)
     if found := existing_build(out, name):

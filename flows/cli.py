@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from tasks.outputs.reader import BuildFolder
+    from tasks.tracker import ContextTracker
 
 GOOD, REFUSED, WRONG, PARTLY = 0, 1, 2, 3
 _FINDINGS_SHOWN = 5
@@ -367,23 +368,25 @@ def forecast(
 @_sentences
 def track(
     status: Annotated[str | None, typer.Option(metavar="SESSION", help="Print what a session has used.")] = None,
-    window: Annotated[int | None, typer.Option(help="Tokens of the context window (200,000).")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Percent of it at which to checkpoint (70).")] = None,
+    window: Annotated[
+        str | None, typer.Option(metavar="INTEGER", help="Tokens of the context window (200,000).")
+    ] = None,
+    threshold: Annotated[
+        str | None, typer.Option(metavar="FLOAT", help="Percent of it at which to checkpoint (70).")
+    ] = None,
     task: Annotated[str | None, typer.Option(help="The task whose context the session starts with.")] = None,
     build: Build = Path("builds"),
     as_json: Json = False,
 ) -> None:
     """Count a tool call as a PostToolUse hook of Claude Code, from its JSON on stdin; say when to checkpoint."""
     from tasks.errors import TrackingError
-    from tasks.hook import on_tool_use, session_usage, sessions_folder
-    from tasks.tracker import THRESHOLD_PERCENT, WINDOW_TOKENS, ContextTracker, threshold_tokens
+    from tasks.hook import hook_input, limits, on_tool_use, session_usage, sessions_folder
 
     if status is not None:
-        usage = session_usage(status, sessions_folder(), window, threshold).as_dict()
+        usage = session_usage(status, sessions_folder(), *limits(window, threshold)).as_dict()
         _print_json(usage) if as_json else _print_facts(usage)
         return
-    threshold_tokens(WINDOW_TOKENS if window is None else window, THRESHOLD_PERCENT if threshold is None else threshold)
-    if sys.stdin.isatty():
+    if sys.stdin is not None and sys.stdin.isatty():
         raise TrackingError("no hook's JSON comes from stdin; name a session with --status, or run it as a hook.")
 
     def begin(tracker: ContextTracker) -> None:
@@ -391,15 +394,24 @@ def track(
             try:
                 tracker.use_build(_folder(build), task)
             except PrebriefError as error:
-                sys.stderr.write(f"warning {error.code}: {error}\n")
+                _warn_of(error)
 
+    answer = None
     try:
-        answer = on_tool_use(sys.stdin.buffer.read(), sessions_folder(), window, threshold, begin=begin)
+        given = limits(window, threshold)
     except TrackingError as error:  # a hook never stands in the way of the session that it watches
-        sys.stderr.write(f"warning {error.code}: {error}\n")
-        return
+        _warn_of(error)
+        given = None, None
+    try:
+        answer = on_tool_use(hook_input(), sessions_folder(), *given, begin=begin)
+    except TrackingError as error:
+        _warn_of(error)
     if answer is not None:
-        sys.stdout.write(json.dumps(answer) + "\n")
+        typer.echo(json.dumps(answer))
+
+
+def _warn_of(error: PrebriefError) -> None:
+    typer.echo(f"warning {error.code}: {error}", err=True)  # also where there is no stderr
 
 
 # ---- exports ----------------------------------------------------------------------------------------------------
@@ -432,14 +444,14 @@ def export(
     elif form == "markdown":
         done = exports.export_markdown(folder, out or Path("contexts"))
     else:
-        rows = exports.jsonl_rows(folder)
         if out is None:
-            sys.stdout.writelines(rows)
-            return
-        exports.write_file(out, "".join(rows).encode())
-        done = exports.Exported(written=[str(out)], filled=len(folder.tasks))
+            sys.stdout.writelines(exports.jsonl_rows(folder))
+            raise typer.Exit(PARTLY if folder.tasks["prompt"].null_count() else GOOD)
+        done = exports.export_jsonl(folder, out)
     for warning in done.warnings:
         sys.stderr.write(f"warning: {warning}\n")
+    if done.kept:
+        sys.stderr.write(f"contexts of planners that were kept: {done.kept}; --overwrite replaces them\n")
     if as_json:
         _print_json(done.as_dict())
     else:
@@ -457,7 +469,8 @@ def _answer_hook(build: Path, part: int | None) -> None:
     try:
         answer = hook_answer(_folder(build), task, part)
     except PrebriefError as error:
-        sys.stderr.write(f"warning {error.code}: {error}\n")
+        if part in (None, 1):
+            _warn_of(error)
         return
     if answer is not None:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")

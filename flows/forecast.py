@@ -97,7 +97,7 @@ def forecast_build(
         allocation,
         made,
         budgets,
-        [*findings, *odd, *_assumed(made.tasks), *(budget_exceeded(budgets) if allocation == "by_files" else ())],
+        [*findings, *odd, *_assumed(made.tasks, root), *(budget_exceeded(budgets) if allocation == "by_files" else ())],
     )
 
 
@@ -131,11 +131,13 @@ def _budgets(folder: BuildFolder) -> tuple[str, pl.DataFrame]:
     return settings["budget"].get("allocation", "uniform"), budget_summary(folder.tasks, total)
 
 
-def _assumed(tasks: pl.DataFrame) -> list[Row]:
+def _assumed(tasks: pl.DataFrame, root: Path | None) -> list[Row]:
     assumed, files = tasks["assumed_sizes"].sum(), tasks["files"].sum()
     if not assumed:
         return []
-    message = (
-        f"Of {files} files to read, {assumed} were not found under --root; each is taken to hold {ASSUMED_BYTES} bytes."
-    )
+    if root is None:
+        why = f"No --root says where the {files} files to read lie"
+    else:
+        why = f"Of {files} files to read, {assumed} were not found under --root"
+    message = f"{why}; each is taken to hold {ASSUMED_BYTES} bytes."
     return [finding("info", "FORECAST_SIZE_ASSUMED", "files", message)]

@@ -17,6 +17,8 @@ from tasks.commands import (
     SUFFIX,
     Parent,
     SplitFiles,
+    is_as_split,
+    is_damaged,
     is_restored,
     join,
     line_count,
@@ -187,8 +189,13 @@ class _Run:
             missing = core_path if core is None else details_path
             message = f"It was split, but its {missing.name} is not to be found."
             self.add("warning", "COMMAND_INCOMPLETE", path.name, message)
+        elif damaged := _damaged(parent, core, rest):
+            self.add("warning", "COMMAND_DAMAGED", path.name, f"{damaged}; bring them back.")
         elif core != parent.body:
             message = f"{core_path.name} was edited since; undo and split again to bring this file up to date."
+            self.add("info", "COMMAND_STALE", path.name, message)
+        elif not is_as_split(parent, core, rest):
+            message = f"{details_path.name} was edited since; --undo keeps the edit."
             self.add("info", "COMMAND_STALE", path.name, message)
         counts = [None if data is None else line_count(data) for data in (core, rest)]
         whole = sum(filter(None, counts)) if None not in counts else line_count(parent.body)
@@ -210,8 +217,10 @@ class _Run:
                 self._refuse(paths, parent, core, details)
                 return None
             if not joined.exact:
-                message = "Its core or details were edited after the split; the edits are kept."
-                self.add("info", "COMMAND_EDITED", path.name, message)
+                now = line_count(joined.data)
+                message = "Its core or details were edited after the split; the edits are kept, "
+                message += f"and of {parent.lines} lines it has {now} now."
+                self.add("warning" if now < parent.lines else "info", "COMMAND_EDITED", path.name, message)
             restored = joined.data
         if not self.check:
             try:
@@ -226,6 +235,7 @@ class _Run:
 
     def _refuse(self, paths: _Paths, parent: Parent, core: bytes | None, details: bytes | None) -> None:
         """Says why a split cannot be undone."""
+        rest = None if details is None else rest_of(details)
         if core is None or details is None:
             missing = paths.core if core is None else paths.details
             message = f"Its {missing.name} is not to be found; bring it back, then undo."
@@ -233,6 +243,8 @@ class _Run:
         elif not parent.intact:
             message = f"It was edited after it was split; carry the edit over to {paths.core.name}, then undo."
             self.add("error", "COMMAND_EDITED", paths.parent.name, message)
+        elif damaged := _damaged(parent, core, details if rest is None else rest):
+            self.add("error", "COMMAND_DAMAGED", paths.parent.name, f"{damaged}; bring them back, then undo.")
         else:
             message = f"{paths.details.name} lacks the comment that names its parent; put it back, then undo."
             self.add("error", "COMMAND_EDITED", paths.parent.name, message)
@@ -240,6 +252,17 @@ class _Run:
     def _not_written(self, path: Path, error: OSError) -> None:
         message = f"Its folder cannot be written ({error.strerror}); it was left."
         self.add("error", "COMMAND_NOT_WRITTEN", path.name, message)
+
+
+def _damaged(parent: Parent, core: bytes, rest: bytes) -> str:
+    """Which parts of a split command look destroyed, and by how much; empty where none does."""
+    parts = (("core", core, parent.core_lines), ("details", rest, parent.details_lines))
+    said = [
+        f"Its {part} had {lines} lines and has {line_count(data)}" + (" that are no text" if b"\0" in data else "")
+        for part, data, lines in parts
+        if is_damaged(data, lines)
+    ]
+    return ". ".join(said)
 
 
 class _Paths(NamedTuple):
@@ -321,7 +344,8 @@ def _with_details(core: bytes, details_path: Path, folder: Path) -> Loaded:
 
 
 def _offer(folder: Path) -> str:
-    names = {path.name.removesuffix(SUFFIX).removesuffix(".core") for path in folder.glob(f"*{SUFFIX}")}
+    files = (path.name for path in folder.glob(f"*{SUFFIX}") if not path.name.startswith("."))
+    names = {name.removesuffix(SUFFIX).removesuffix(".core") for name in files}
     listed = sorted(one_line(name) for name in names if not f"{name}{SUFFIX}".endswith(DETAILS_SUFFIX))
     if not listed:
         return "it holds no command files"

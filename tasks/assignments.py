@@ -57,6 +57,7 @@ def read_assignment(path: Path, tasks: pl.DataFrame) -> tuple[pl.DataFrame, list
     Three forms: worker -> list of task ids; `workers: [{id, assignments: {level: [ids]}}]`, and
     `assignments: [{task_id, worker_id}]`, both as ZERG writes them. Tasks are named by their id, or as `graph/task_id`
     where several graphs of the build share it. The order of a worker's tasks is the file's, by level where it has them.
+    What names no worker, as of a task that nobody has taken on yet, assigns nothing.
 
     Args:
         path: The file.
@@ -106,7 +107,8 @@ def _pairs(content: object, tasks: pl.DataFrame) -> list[tuple[str, str]] | None
     elif isinstance(content.get("assignments"), list):
         levels = dict(tasks.select("task_id", "level").iter_rows())
         entries = [entry for entry in content["assignments"] if isinstance(entry, dict)]
-        pairs = [(_worker(entry.get("worker_id")), str(entry.get("task_id"))) for entry in entries]
+        named = [(_worker(entry.get("worker_id")), str(entry.get("task_id"))) for entry in entries]
+        pairs = [(worker, task) for worker, task in named if worker is not None]
         pairs.sort(key=lambda pair: levels.get(pair[1], 0))
         pairs.sort(key=lambda pair: (len(pair[0]), pair[0]))  # worker-2 before worker-10
     else:
@@ -119,13 +121,17 @@ def _by_level(workers: Iterable[object]) -> Iterator[tuple[str, str]]:
     for place, entry in enumerate(workers):
         levels: Any = entry.get("assignments") if isinstance(entry, dict) else None
         if isinstance(entry, dict) and isinstance(levels, dict):
+            worker = _worker(entry.get("id")) or f"worker-{place}"
             for _, ids in sorted(levels.items(), key=lambda level: (len(level[0]), level[0])):
                 for task in ids if isinstance(ids, list) else ():
-                    yield _worker(entry.get("id", place)), str(task)
+                    yield worker, str(task)
 
 
-def _worker(name: object) -> str:
-    return f"worker-{name}" if isinstance(name, int) else str(name)
+def _worker(name: object) -> str | None:
+    """A worker by its name or number; None where it is neither."""
+    if isinstance(name, int) and not isinstance(name, bool):
+        return f"worker-{name}"
+    return name if isinstance(name, str) and name.strip() else None
 
 
 def _keys(

@@ -15,6 +15,7 @@ from tasks.outputs.identity import build_id, canonical
 from tasks.outputs.writer import existing_build, point_latest, write_build
 from tasks.pipeline import Call, Run, peak_mb
 from tasks.recovery import guarded
+from tasks.sources.files import absolute
 from tasks.sources.inputs import Inputs, Request, discover
 from tasks.sources.load import load
 from tasks.tokens import cache_folder, token_counter
@@ -45,16 +46,18 @@ def build(request: Request, settings: Settings, out: Path, *, call: Call = guard
         OutputError: `out` cannot be written.
         StageError: tasks broke a stage and may not fall back.
     """
+    place = absolute(out)  # a plugin may move the working folder
     inputs = discover(request, settings)
     name = build_id(listing(inputs), settings)
-    if found := existing_build(out, name):
-        point_latest(out, name)
-        return Built(found, fresh=False)
+    if existing_build(place, name):
+        point_latest(place, name)
+        return Built(out / name, fresh=False)
     run = Run(settings, call=call)
     with timed(run, "load"):
         warm_all(settings)
         loaded = load(inputs, settings)
-    return Built(finish(run, run(loaded), name, inputs, out), fresh=True)
+    finish(run, run(loaded), name, inputs, place)
+    return Built(out / name, fresh=True)
 
 
 def warm_all(settings: Settings) -> None:

@@ -34,7 +34,8 @@ SUFFIX = ".md"
 _DIGITS = 16  # of a hash that tells an edit from none; nobody gains by forging it
 _DETAILS = re.compile(rb"<!-- prebrief: details of [^\n]*? -->\r?\n")
 _PARENT = re.compile(
-    rb"^<!-- prebrief: this is [^\n]*; core ([0-9a-f]{%d}), all ([0-9a-f]{%d}) -->\r?$" % (_DIGITS, _DIGITS),
+    rb"^<!-- prebrief: this is [^\n]*; core ([0-9a-f]{%d}), all ([0-9a-f]{%d}), ([0-9]{1,9}) lines -->\r?$"
+    % (_DIGITS, _DIGITS),
     re.MULTILINE,
 )
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -55,13 +56,24 @@ class SplitFiles:
 class Parent:
     """What a `NAME.md` that a split wrote says.
 
-    `body` is its text without the comment, `whole` the hash of the whole command, `intact` whether it is as it was
-    written.
+    `body` is its text without the comment, which is the core as it was split off. Of the whole command, `whole` is the
+    hash and `lines` the count. `intact` is whether the file is as it was written.
     """
 
     body: bytes
     whole: str
+    lines: int
     intact: bool
+
+    @property
+    def core_lines(self) -> int:
+        """Lines that the core had."""
+        return line_count(self.body)
+
+    @property
+    def details_lines(self) -> int:
+        """Lines that the details had, the comment they begin with aside."""
+        return self.lines - self.core_lines
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,7 @@ def line_count(data: bytes) -> int:
 def split_line(data: bytes) -> int | None:
     """How many lines the core takes, or None where no place is fit.
 
-    The first `#` or `##` section, ATX or setext, that begins at or after 30 % of the lines; where there is none, the
+    The first `#` or `##` section, ATX or setext, that begins after 30 % of the lines or more; where there is none, the
     boundary nearest to that between two other top-level blocks, but not one that parts a heading, or a paragraph which
     ends with a colon, from what it announces. Either part has at least ten lines. Fences, lists, tables, comments and
     front matter are never torn: the parser says where they end. Bytes with NUL are no text and are never split.
@@ -93,7 +105,7 @@ def split_line(data: bytes) -> int | None:
     if b"\0" in data:
         return None
     total = line_count(data)
-    target = total * CORE_TENTHS // 10
+    target = -(-total * CORE_TENTHS // 10)
     places = [place for place in _places(_text(data)) if LEAST_LINES <= place.line <= total - LEAST_LINES]
     if later := [place.line for place in places if place.is_section and place.line >= target]:
         return min(later)
@@ -152,9 +164,9 @@ def split_files(name: str, data: bytes, line: int) -> SplitFiles:
         end = data.index(b"\n", end) + 1
     core, rest = data[:end], data[end:]
     newline = line_end(data)
-    hashes = f"core {digest(core, _DIGITS)}, all {digest(data, _DIGITS)}"
+    facts = f"core {digest(core, _DIGITS)}, all {digest(data, _DIGITS)}, {line_count(data)} lines"
     shown = _in_comment(name)
-    comment = f"<!-- prebrief: this is {shown}{CORE_SUFFIX}; the rest is in {shown}{DETAILS_SUFFIX}; {hashes} -->"
+    comment = f"<!-- prebrief: this is {shown}{CORE_SUFFIX}; the rest is in {shown}{DETAILS_SUFFIX}; {facts} -->"
     return SplitFiles(core, _details_comment(name) + newline + rest, core + _encoded(comment) + newline)
 
 
@@ -189,7 +201,7 @@ def read_parent(data: bytes) -> Parent | None:
         return None
     body = data[: found.start()]
     intact = data[found.end() :] in {b"", b"\n"} and digest(body, _DIGITS).encode() == found[1]
-    return Parent(body, found[2].decode(), intact)
+    return Parent(body, found[2].decode(), int(found[3]), intact)
 
 
 def rest_of(details: bytes) -> bytes | None:
@@ -198,11 +210,25 @@ def rest_of(details: bytes) -> bytes | None:
     return None if found is None else details[found.end() :]
 
 
+def is_damaged(part: bytes, lines: int) -> bool:
+    """Whether a part that had so many lines looks cut off or destroyed rather than edited.
+
+    It is blank, has fewer than half of them, or is no text any more.
+    """
+    return not part.strip() or 2 * line_count(part) < lines or b"\0" in part
+
+
+def is_as_split(parent: Parent, core: bytes, rest: bytes) -> bool:
+    """Whether core and rest are still what they were when the command was split."""
+    return digest(core + rest, _DIGITS) == parent.whole and core == parent.body
+
+
 def join(name: str, parent: Parent, core: bytes, details: bytes) -> Joined | None:
     """The command of a core and its details; None where it is open what the whole was.
 
-    Edits of core and details are kept as long as `NAME.md` is as it was written and the details still name their
-    parent: then there is one newest text of each part. A core whose last line end was lost gets it back.
+    Edits of core and details are kept as long as `NAME.md` is as it was written, the details still name their parent
+    and neither part is damaged: then there is one newest text of each. A core whose last line end was lost gets it
+    back.
     """
     rest = rest_of(details)
     if rest is None or not parent.intact:
@@ -210,6 +236,8 @@ def join(name: str, parent: Parent, core: bytes, details: bytes) -> Joined | Non
     if digest(core + rest, _DIGITS) == parent.whole:
         return Joined(core + rest, exact=True)
     if not details.startswith(_details_comment(name)):
+        return None
+    if is_damaged(core, parent.core_lines) or is_damaged(rest, parent.details_lines):
         return None
     between = b"" if core.endswith(b"\n") or not core else line_end(details)
     return Joined(core + between + rest, exact=False)

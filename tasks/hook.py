@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tasks.errors import TrackingError
 from tasks.outputs.names import file_stem
 from tasks.tokens import cache_folder
-from tasks.tracker import THRESHOLD_PERCENT, WINDOW_TOKENS, ContextTracker, ContextUsage
+from tasks.tracker import THRESHOLD_PERCENT, WINDOW_TOKENS, ContextTracker, ContextUsage, file_size, threshold_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,6 +34,37 @@ def sessions_folder() -> Path:
     return cache_folder() / "sessions"
 
 
+def hook_input() -> bytes:
+    """The hook's JSON, from stdin.
+
+    Raises:
+        TrackingError: there is no stdin, or it cannot be read.
+    """
+    try:
+        if sys.stdin is not None:
+            return sys.stdin.buffer.read()
+    except (OSError, ValueError) as error:
+        raise TrackingError(f"stdin cannot be read ({error}); the call was not counted.") from error
+    raise TrackingError("stdin is closed; the call was not counted.")
+
+
+def limits(window: str | None, threshold: str | None) -> tuple[int | None, float | None]:
+    """The window in tokens and the threshold in percent, from how they were written; None stays None.
+
+    Raises:
+        TrackingError: the window is no whole number above zero, or the threshold no percentage.
+    """
+    try:
+        tokens = None if window is None else int(window)
+        percent = None if threshold is None else float(threshold)
+    except ValueError as error:
+        raise TrackingError(
+            f"--window {window} --threshold {threshold}: no numbers; give whole tokens and percent."
+        ) from error
+    threshold_tokens(WINDOW_TOKENS if tokens is None else tokens, THRESHOLD_PERCENT if percent is None else percent)
+    return tokens, percent
+
+
 def on_tool_use(
     data: bytes,
     folder: Path,
@@ -45,8 +77,8 @@ def on_tool_use(
     """Counts one event and gives the hook's answer, or None while there is nothing to say.
 
     Every event is a tool call; a `Read` is a file read besides, by the text that it gave; a `TaskUpdate` to
-    `completed` is a task. `PreCompact` starts the count anew, since a compaction empties the window. Events of one
-    session may come at the same time: they take turns.
+    `completed` is a task. `PreCompact` starts the count anew, since a compaction empties the window, and keeps the
+    budget. Events of one session may come at the same time: they take turns.
 
     Args:
         data: The hook's JSON.
@@ -68,8 +100,8 @@ def on_tool_use(
             if begin is not None:
                 begin(tracker)
         if event.get("hook_event_name") == "PreCompact":
-            usage = tracker.get_usage()
-            _new(usage.window_tokens, usage.threshold_percent, clock).save(path)
+            tracker.compact()
+            tracker.save(path)
             return None
         _count(event, tracker)
         tracker.save(path)
@@ -146,7 +178,7 @@ def _count(event: dict[str, Any], tracker: ContextTracker) -> None:
     tool, given = event.get("tool_name"), event.get("tool_input")
     given = given if isinstance(given, dict) else {}
     tracker.track_tool_call()
-    if tool in _READERS:
+    if isinstance(tool, str) and tool in _READERS:
         tracker.track_file_read(size=_read_bytes(given, event))
     elif tool == "TaskUpdate" and given.get("status") == "completed":
         tracker.track_task_execution()
@@ -165,10 +197,7 @@ def _read_bytes(given: dict[str, Any], event: dict[str, Any]) -> int:
     path, cwd = given.get("file_path") or given.get("notebook_path"), event.get("cwd")
     if not isinstance(path, str):
         return 0
-    try:
-        return min((Path(cwd if isinstance(cwd, str) else "") / path).stat().st_size, _MOST_READ)
-    except (OSError, ValueError):
-        return 0
+    return min(file_size(Path(cwd if isinstance(cwd, str) else "") / path), _MOST_READ)
 
 
 def _advice(usage: ContextUsage) -> str:

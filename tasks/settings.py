@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import SettingsError as UnreadableVariableError
 
 from tasks.errors import SettingsError
 from tasks.scopes import ENGINEERING, SCOPE_FILES
@@ -27,6 +31,26 @@ def _known_scope(name: str) -> str:
 
 
 RuleScope = Annotated[str, AfterValidator(_known_scope)]
+
+
+def _listed(value: object) -> object:
+    """The names in a text, as a variable of the environment has them: a JSON list, or words with commas between."""
+    if not isinstance(value, str):
+        return value
+    if value.strip().startswith("["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise ValueError("it begins like a JSON list and is none") from error
+    return tuple(filter(None, (name.strip() for name in value.split(","))))
+
+
+def _listed_or_switch(value: object) -> object:
+    """The same, but for the words that turn something on or off."""
+    return value if isinstance(value, str) and value.strip().lower() in _SWITCHES else _listed(value)
+
+
+_SWITCHES = frozenset({"true", "false", "1", "0", "yes", "no", "on", "off"})
 
 #: Tokens that a phase may spend on one prompt.
 PHASE_BUDGETS: dict[str, int] = {"route": 2000, "call": 3000, "interpret": 4000, "answer": 6000}
@@ -68,7 +92,7 @@ class PlanSettings(_Section):
 
     format: str | None = Field(default=None, description="Of all plans; None finds it out by content.")
     tag: str | None = Field(default=None, description="The tag of a Task Master plan; None takes the current one.")
-    status: tuple[str, ...] = Field(
+    status: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = Field(
         default=(),
         description="Tasks that get a context, by status in any tool's words, or all; () is what is still to do.",
     )
@@ -137,7 +161,7 @@ class RulesSettings(_Section):
     """Where rules come from."""
 
     enabled: bool = Field(default=True, description="Off when the agents load the rules elsewhere.")
-    loaded_elsewhere: tuple[RuleScope, ...] = Field(
+    loaded_elsewhere: Annotated[tuple[RuleScope, ...], NoDecode, BeforeValidator(_listed)] = Field(
         default=(), description="Scopes whose rules the agents load elsewhere, such as core, python or engineering."
     )
     engineering: Path | None = Field(
@@ -148,7 +172,7 @@ class RulesSettings(_Section):
 class SourcesSettings(_Section):
     """What gives candidates besides specs, rules, history and commands."""
 
-    plugins: bool | tuple[str, ...] = Field(
+    plugins: Annotated[bool | tuple[str, ...], NoDecode, BeforeValidator(_listed_or_switch)] = Field(
         default=False, description="Installed plugins that are run: all, none, or those of these names."
     )
 
@@ -274,8 +298,17 @@ def _environment() -> dict[str, Any]:
     """What `PREBRIEF_*` says, so that it can be laid between the file and the flags, name by name."""
     try:
         return Settings().model_dump(exclude_unset=True)
+    except UnreadableVariableError as error:
+        raise SettingsError(f"{_variable_in(error)} is not the JSON that it has to be; correct or unset it.") from error
     except ValidationError as error:
         raise SettingsError(_sentence(error, None)) from error
+
+
+def _variable_in(error: UnreadableVariableError) -> str:
+    """The variable that could not be read: the error names its section alone, so it may be one of several."""
+    section = re.search(r'field "(\w+)"', str(error))
+    prefix = f"PREBRIEF_{section[1] if section else ''}".upper()
+    return " or ".join(sorted(name for name in os.environ if name.upper().startswith(prefix)))
 
 
 def _table(merged: dict[str, Any], section: str) -> dict[str, Any]:

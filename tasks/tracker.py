@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 import tempfile
 import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -33,29 +35,39 @@ TOKENS_PER_TASK = 500
 TOKENS_PER_TOOL_CALL = 50
 TOKENS_PER_MINUTE = 100
 
-_COUNTS = ("files_read", "read_tokens", "tasks_executed", "tool_calls", "context_budget_tokens", "context_budget_used")
+_EMPTIED = ("files_read", "read_tokens", "tasks_executed", "tool_calls")  # by a compaction
+_COUNTS = (*_EMPTIED, "context_budget_tokens", "context_budget_used")
 
 
 def file_tokens(size: int) -> int:
     """Tokens that reading a file of `size` bytes costs.
 
     Raises:
-        TrackingError: the size is below zero.
+        TrackingError: the size is below zero, or no number.
     """
-    if size < 0:
+    if not _is_number(size) or size < 0:
         raise TrackingError(f"a file cannot hold {size} bytes; give its size, or its path alone.")
-    return size // BYTES_PER_TOKEN + TOKENS_PER_FILE
+    return int(size) // BYTES_PER_TOKEN + TOKENS_PER_FILE
+
+
+def file_size(path: str | os.PathLike[str] | None) -> int:
+    """Bytes of the file at a path; 0 where there is none, or a folder."""
+    try:
+        found = None if path is None else Path(path).stat()
+    except (OSError, ValueError):
+        return 0
+    return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else 0
 
 
 def threshold_tokens(window: int, threshold: float) -> int:
     """The fewest tokens at which a checkpoint is due: `threshold` percent of `window`, rounded up.
 
     Raises:
-        TrackingError: the window holds nothing, or the threshold is no percentage.
+        TrackingError: the window is no whole number above zero, or the threshold no percentage.
     """
-    if window <= 0:
-        raise TrackingError(f"a window of {window} tokens holds nothing; give the size of the model's context window.")
-    if not 0 <= threshold <= 100:  # noqa: PLR2004 - percent; also refuses what is no number
+    if type(window) is not int or window <= 0:
+        raise TrackingError(f"a window cannot hold {window} tokens; give the size of the model's context window.")
+    if not _is_number(threshold) or not 0 <= threshold <= 100:  # noqa: PLR2004 - percent
         raise TrackingError(f"a threshold of {threshold} is no percentage; give one from 0 to 100.")
     return math.ceil(Fraction(str(threshold)) * window / 100)  # decimals as written: 70.1 % is not a binary fraction
 
@@ -103,9 +115,10 @@ class ContextUsage:
 
 
 class ContextTracker:
-    """Counts what a session does. Totals never fall: sizes below zero are refused, a clock that goes back stands still.
+    """Counts what a session does.
 
-    A file that is read twice counts twice, since its text then stands in the window twice.
+    Totals never fall but by `compact`: sizes below zero are refused, a clock that goes back stands still. A file that
+    is read twice counts twice, since its text then stands in the window twice.
     """
 
     def __init__(
@@ -118,7 +131,7 @@ class ContextTracker:
         """Args: window: tokens of the model's context; threshold: percent of it; clock: seconds since the epoch.
 
         Raises:
-            TrackingError: the window holds nothing, or the threshold is no percentage.
+            TrackingError: the window is no whole number above zero, or the threshold no percentage.
         """
         threshold_tokens(window, threshold)
         self._window, self._threshold, self._clock = window, float(threshold), clock
@@ -132,9 +145,9 @@ class ContextTracker:
         """Counts a file that was read: by `size` in bytes where given, else by what lies at `path`, 0 bytes if nothing.
 
         Raises:
-            TrackingError: the size is below zero.
+            TrackingError: the size is below zero, or no number.
         """
-        tokens = file_tokens(_size_of(path) if size is None else size)
+        tokens = file_tokens(file_size(path) if size is None else size)
         self._counts["files_read"] += 1
         self._counts["read_tokens"] += tokens
 
@@ -157,6 +170,11 @@ class ContextTracker:
         row = folder.task(task)
         self._counts["context_budget_tokens"] += row["budget_tokens"] or 0
         self._counts["context_budget_used"] += math.ceil((row["prompt_tokens"] or 0) * (row["margin"] or 1))
+
+    def compact(self) -> None:
+        """Begins anew, since a compaction empties the window; the budget stays, since the session's task does."""
+        self._started, self._elapsed = _seconds(self._clock()), 0.0
+        self._counts |= dict.fromkeys(_EMPTIED, 0)
 
     # ---- what it comes to -----------------------------------------------------------------------------------------
 
@@ -255,11 +273,8 @@ def _seconds(reading: float) -> float:
     return min(max(float(reading), 0.0), _LATEST_SECOND) if math.isfinite(reading) else 0.0
 
 
-def _size_of(path: str | os.PathLike[str] | None) -> int:
-    try:
-        return 0 if path is None else Path(path).stat().st_size
-    except (OSError, ValueError):
-        return 0
+def _is_number(value: object) -> bool:
+    return type(value) is not bool and isinstance(value, Real) and math.isfinite(value)
 
 
 def _is_state(value: object) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tasks.errors import BuildMissingError, ExportError
+from tasks.exported import exported
 from tasks.outputs.graph_text import NotAGraphError, decode_graph, feature_in, fill_contexts, tasks_in
 from tasks.outputs.names import file_places, file_stem
-from tasks.outputs.zerg import launch_problems, zerg_context
+from tasks.outputs.reader import PROMPT_COLUMNS
+from tasks.outputs.zerg import zerg_context
+from tasks.outputs.zerg_launch import launch_problems, launch_risks, summed_up
 from tasks.text import one_line
 
 if TYPE_CHECKING:
@@ -39,22 +41,6 @@ TASK_VARIABLE = "PREBRIEF_TASK"
 HOOK_CHARACTERS = 10_000
 
 _SUFFIX = ".prebrief.json"
-_OF_TASK = re.compile(r"task (\S+) (.*)", re.DOTALL)
-_MOST_PROBLEMS = 5
-_COLUMNS = (
-    "graph",
-    "task_id",
-    "title",
-    "level",
-    "status",
-    "prompt",
-    "prompt_tokens",
-    "budget_tokens",
-    "tokenizer",
-    "margin",
-    "prompt_sha256",
-    "message",
-)
 
 
 @dataclass(frozen=True)
@@ -69,12 +55,16 @@ class GraphFile:
 
 @dataclass
 class Exported:
-    """What was written, how many tasks got a context, kept their own or have none, and what to know about it."""
+    """What was written, how many tasks got a context, kept their own or have none, and what to know about it.
+
+    `replaced` counts those among the first whose own context was no text.
+    """
 
     written: list[str] = field(default_factory=list)
     filled: int = 0
     kept: int = 0
     missing: int = 0
+    replaced: int = 0
     warnings: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
@@ -97,7 +87,8 @@ def export_zerg(
     """Writes each graph of a build with the `context` of its tasks filled in, all else as it was.
 
     A graph goes to `out`, else to the path that `ZERG_TASK_GRAPH` names, else beside the original as
-    `NAME.prebrief.json`; with several graphs `out` is a folder. The original is only ever replaced `in_place`.
+    `NAME.prebrief.json`; with several graphs `out` is a folder. The original is only ever replaced `in_place`. Each
+    context begins with a line that tells it from a planner's, see `tasks.exported`.
 
     Args:
         folder: The build.
@@ -108,29 +99,46 @@ def export_zerg(
         environment: Where `ZERG_TASK_GRAPH` may stand; the process's own by default.
 
     Raises:
-        ExportError: no graph is found, or the place to write to is an original, or cannot be written.
+        ExportError: no graph is found, or the place to write to is an original or that of another graph, or cannot
+            be written.
     """
     done = Exported()
+    variable = (os.environ if environment is None else environment).get(ZERG_GRAPH, "").strip()
     graphs = _graphs(folder, named, done)
-    targets = _targets(graphs, out, in_place=in_place, environment=os.environ if environment is None else environment)
+    if in_place:
+        targets = _originals(graphs, out, variable, done)
+    else:
+        if out is not None or variable:
+            graphs = _each_once(graphs)
+        targets = _targets(graphs, out, variable)
     for graph, target in zip(graphs, targets, strict=True):
-        rows = folder.tasks.filter(pl.col("graph") == graph.graph).to_dicts()
-        contexts = {row["task_id"]: context for row in rows if (context := zerg_context(folder, row))}
-        text, filled, kept = fill_contexts(graph.text, contexts, overwrite=overwrite)
-        ids = [task.task_id for task in tasks_in(text)]
-        bare = [name for name in ids if name not in {*filled, *kept}]
-        done.filled += len(filled)
-        done.kept += len(kept)
-        done.missing += len(bare)
-        if bare:
-            done.warnings.append(f"{graph.path}: no context for {_listed(bare)}; see prebrief show.")
-        if not graph.same:
-            done.warnings.append(f"{graph.path}: it is not what was built; build it again for contexts that fit.")
-        if problems := launch_problems(json.loads(text)):
-            done.warnings.append(f"{graph.path}: ZERG would refuse to launch it: {_sentences(problems)}")
-        write_file(target, text.encode("utf-8", "surrogatepass"))
-        done.written.append(str(target))
+        _export_graph(folder, graph, target, done, overwrite=overwrite)
     return done
+
+
+def _export_graph(folder: BuildFolder, graph: GraphFile, target: Path, done: Exported, *, overwrite: bool) -> None:
+    rows = folder.tasks.filter(pl.col("graph") == graph.graph).to_dicts()
+    contexts = {row["task_id"]: exported(context) for row in rows if (context := zerg_context(folder, row))}
+    result = fill_contexts(graph.text, contexts, overwrite=overwrite)
+    ids = [task.task_id for task in tasks_in(result.text)]
+    bare = [name for name in ids if name not in {*result.filled, *result.kept}]
+    done.filled += len(result.filled)
+    done.kept += len(result.kept)
+    done.missing += len(bare)
+    done.replaced += len(result.odd)
+    if bare:
+        done.warnings.append(f"{graph.path}: no context for {_listed(bare)}; see prebrief show.")
+    if result.odd:
+        done.warnings.append(f"{graph.path}: replaced what was no text as the context of {_listed(result.odd)}.")
+    if not graph.same:
+        done.warnings.append(f"{graph.path}: it is not what was built; build it again for contexts that fit.")
+    content = json.loads(result.text)
+    if problems := launch_problems(content):
+        done.warnings.append(f"{graph.path}: ZERG would refuse to launch it: {summed_up(problems)}")
+    if risks := launch_risks(content):
+        done.warnings.append(f"{graph.path}: ZERG would not mind, but see to it: {summed_up(risks)}")
+    write_file(target, result.text.encode("utf-8", "surrogatepass"))
+    done.written.append(str(target))
 
 
 def _graphs(folder: BuildFolder, named: Sequence[Path], done: Exported) -> list[GraphFile]:
@@ -138,7 +146,10 @@ def _graphs(folder: BuildFolder, named: Sequence[Path], done: Exported) -> list[
     known = set(folder.tasks["graph"])
     listed = {row["path"]: row["sha256"] for row in folder.manifest.get("inputs", ())}
     if named:
-        return [_named_graph(path, folder, set(listed.values())) for path in dict.fromkeys(named)]
+        once: dict[Path, Path] = {}
+        for path in named:
+            once.setdefault(path.resolve(), path)
+        return [_named_graph(path, folder, set(listed.values())) for path in once.values()]
     found: dict[str, GraphFile] = {}
     for label, digest in sorted(listed.items()):
         data = _unchanged(Path(label), digest)
@@ -203,30 +214,44 @@ def _graph_of(text: str, label: str, digest: str, folder: BuildFolder) -> str | 
     return None
 
 
-def _targets(
-    graphs: Sequence[GraphFile], out: Path | None, *, in_place: bool, environment: Mapping[str, str]
-) -> list[Path]:
-    """Where each graph is written."""
-    named = environment.get(ZERG_GRAPH, "").strip()
-    if in_place:
-        if out is not None:
-            raise ExportError("--in-place writes over the graph itself and --out elsewhere; give one of them.")
-        return [graph.path for graph in graphs]
+def _each_once(graphs: Sequence[GraphFile]) -> list[GraphFile]:
+    """The graphs without copies of one that was named before: together they have one place."""
+    once: dict[tuple[str, str], GraphFile] = {}
+    for graph in graphs:
+        once.setdefault((graph.graph, graph.text), graph)
+    return list(once.values())
+
+
+def _originals(graphs: Sequence[GraphFile], out: Path | None, variable: str, done: Exported) -> list[Path]:
+    """The graphs' own places."""
+    if out is not None:
+        raise ExportError("--in-place writes over the graph itself and --out elsewhere; give one of them.")
+    if variable and not any(_is_same(Path(variable), graph.path) for graph in graphs):
+        done.warnings.append(f"{ZERG_GRAPH} names {variable}, which was not written: --in-place goes before it.")
+    return [graph.path for graph in graphs]
+
+
+def _targets(graphs: Sequence[GraphFile], out: Path | None, variable: str) -> list[Path]:
+    """Where each graph is written, no two at one place."""
     if out is not None and (len(graphs) > 1 or out.is_dir()):
         targets = [out / file_stem(graph.graph) / "task-graph.json" for graph in graphs]
     elif out is not None:
         targets = [out]
-    elif named and len(graphs) > 1:
+    elif variable and len(graphs) > 1:
         raise ExportError(
             f"{ZERG_GRAPH} names one file, and the build has {len(graphs)} graphs; name one with --graph."
         )
-    elif named:
-        targets = [Path(named)]
+    elif variable:
+        targets = [Path(variable)]
     else:
         targets = [graph.path.with_name(f"{graph.path.name.removesuffix('.json')}{_SUFFIX}") for graph in graphs]
     for target in targets:
         if any(_is_same(target, graph.path) for graph in graphs):
             raise ExportError(f"{target} is the graph itself; add --in-place to write over it, or name another --out.")
+    taken: dict[Path, Path] = {}
+    for graph, target in zip(graphs, targets, strict=True):
+        if (other := taken.setdefault(target.resolve(), graph.path)) != graph.path:
+            raise ExportError(f"{other} and {graph.path} would both go to {target}; export them one by one.")
     return targets
 
 
@@ -259,9 +284,20 @@ def export_markdown(folder: BuildFolder, out: Path) -> Exported:
     return done
 
 
+def export_jsonl(folder: BuildFolder, out: Path) -> Exported:
+    """Writes the rows of all tasks to one file.
+
+    Raises:
+        ExportError: `out` cannot be written.
+    """
+    write_file(out, "".join(jsonl_rows(folder)).encode())
+    bare = folder.tasks["prompt"].null_count()
+    return Exported(written=[str(out)], filled=len(folder.tasks) - bare, missing=bare)
+
+
 def jsonl_rows(folder: BuildFolder) -> Iterator[str]:
     """One JSON object a task, each on its line; `prompt` is null where a task has none."""
-    for row in folder.tasks.select(_COLUMNS).iter_rows(named=True):
+    for row in folder.tasks.select(*PROMPT_COLUMNS, "message").iter_rows(named=True):
         yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
@@ -272,10 +308,17 @@ def hook_answer(folder: BuildFolder, task: str, part: int | None = None) -> dict
         folder: The build.
         task: The task's id, or `graph/id`.
         part: From 1; of a prompt in pieces that Claude Code takes in whole, cut at paragraphs, this one. None: all.
+
+    Raises:
+        ExportError: several graphs have a task of that id.
     """
     try:
         prompt = folder.task(task)["prompt"]
     except BuildMissingError:
+        graphs = folder.tasks.filter(pl.col("task_id") == task)["graph"].to_list()
+        if len(graphs) > 1:
+            names = _listed([f"{graph}/{task}" for graph in graphs])
+            raise ExportError(f"{len(graphs)} graphs have a task {task!r}; name it graph/id: {names}.") from None
         return None
     if prompt is None:
         return None
@@ -352,14 +395,3 @@ def _umask() -> int:
 def _listed(names: Sequence[str], most: int = 5) -> str:
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def _sentences(problems: Sequence[str]) -> str:
-    """The first few problems; tasks that have the same one are named together."""
-    grouped: dict[str, list[str]] = {}
-    for problem in problems:
-        found = _OF_TASK.fullmatch(problem)
-        grouped.setdefault(found[2] if found else problem, []).extend([found[1]] if found else [])
-    told = [f"{_listed(names)}: {what}" if names else what for what, names in grouped.items()]
-    rest = f" There are {len(told) - _MOST_PROBLEMS} more kinds." if len(told) > _MOST_PROBLEMS else ""
-    return " ".join(told[:_MOST_PROBLEMS]) + rest

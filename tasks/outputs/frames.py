@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tasks.batch import LEVELS, SECTIONS, STAGE_NAMES, Artifacts, Batch, Findings, Items, Timings, empty
+from tasks.outputs.reader import PROMPT_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,34 +61,25 @@ def tasks_frame(batch: Batch, settings: Settings) -> pl.DataFrame:
             budget_tokens=budget.fill_null(settings.budget_of()),
             tokenizer=pl.lit(_counter_name(settings)),
             margin=pl.lit(settings.tokens.margin, pl.Float64),
+            prompt_sha256=_sha256(pl.col("prompt")),
             dropped=pl.col("candidates") - pl.col("included"),
             status=pl.col("status").cast(pl.String),
             tokens_by_section=pl.struct(_section_tokens(section).alias(section) for section in SECTIONS),
         )
         .sort("graph", "task_id")
         .select(
-            "graph",
-            "task_id",
-            "title",
-            "level",
-            "status",
-            "prompt",
-            "prompt_tokens",
-            "budget_tokens",
-            "tokenizer",
-            "margin",
-            prompt_sha256=_sha256(pl.col("prompt")),
-            shared_prefix_tokens="shared_prefix_tokens",
-            candidates="candidates",
-            included="included",
-            dropped="dropped",
-            closures_added="closures_added",
-            dedup_removed="dedup_removed",
-            sensitivity_dropped="sensitivity_dropped",
-            firewalled="firewalled",
-            redactions="redactions",
-            tokens_by_section="tokens_by_section",
-            message="message",
+            *PROMPT_COLUMNS,
+            "shared_prefix_tokens",
+            "candidates",
+            "included",
+            "dropped",
+            "closures_added",
+            "dedup_removed",
+            "sensitivity_dropped",
+            "firewalled",
+            "redactions",
+            "tokens_by_section",
+            "message",
         )
     )
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tasks.exported import is_edited, is_exported
 from tasks.text import one_line
 
 if TYPE_CHECKING:
@@ -36,6 +37,19 @@ class TaskText:
     start: int
     members: tuple[Member, ...]
     value: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A graph's text with contexts put in, and the ids of the tasks that got one or kept their own.
+
+    `odd` are those that got one in the place of a value that is no text.
+    """
+
+    text: str
+    filled: list[str]
+    kept: list[str]
+    odd: list[str]
 
 
 class NotAGraphError(ValueError):
@@ -91,27 +105,32 @@ def tasks_in(text: str) -> list[TaskText]:
     return tasks
 
 
-def fill_contexts(text: str, contexts: Mapping[str, str], *, overwrite: bool) -> tuple[str, list[str], list[str]]:
+def fill_contexts(text: str, contexts: Mapping[str, str], *, overwrite: bool) -> Filled:
     """A graph with the contexts of its tasks put in; every other character stays.
 
-    A context that is there already, as text that is not blank, is kept unless `overwrite` is set.
-
-    Returns:
-        The text, the ids of the tasks whose context was put in, and of those that kept theirs.
+    A context that is there already, as text that is not blank, is kept unless `overwrite` is set or an export put it
+    there and nobody edited it since.
     """
     ascii_only = text.isascii()
     filled: list[str] = []
     kept: list[str] = []
+    odd: list[str] = []
     for task in reversed(tasks_in(text)):
         context = contexts.get(task.task_id)
         own = task.value.get(CONTEXT)
-        if isinstance(own, str) and own.strip() and not overwrite:
+        if _is_somebodys(own) and not overwrite:
             kept.append(task.task_id)
         elif context:
             value = json.dumps(context, ensure_ascii=ascii_only)
             text = _with_context(text, task, value)
             filled.append(task.task_id)
-    return text, filled[::-1], kept[::-1]
+            odd += [task.task_id] if own is not None and not isinstance(own, str) else []
+    return Filled(text, filled[::-1], kept[::-1], odd[::-1])
+
+
+def _is_somebodys(context: object) -> bool:
+    """Whether a context holds words that somebody wrote."""
+    return isinstance(context, str) and bool(context.strip()) and (not is_exported(context) or is_edited(context))
 
 
 def _with_context(text: str, task: TaskText, value: str) -> str:

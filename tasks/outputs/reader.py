@@ -20,6 +20,21 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 LATEST = "latest"
 
+#: The columns of a build's tasks that say what each prompt is, in order; counts and `message` come after them.
+PROMPT_COLUMNS = (
+    "graph",
+    "task_id",
+    "title",
+    "level",
+    "status",
+    "prompt",
+    "prompt_tokens",
+    "budget_tokens",
+    "tokenizer",
+    "margin",
+    "prompt_sha256",
+)
+
 _SHOWN = 5  # names that an error lists
 
 

@@ -115,7 +115,7 @@ def _settled_rows(read: GraphRead, findings: Findings) -> list[dict[str, Any]]:
         if unknown := [name for name in row["consumers"] if name not in ids]:
             message = f"It names consumers that are no tasks: {_listed(unknown)}; they were kept."
             findings.add("info", "TASK_UNKNOWN_CONSUMER", message, _place(row))
-    _settle_levels(rows, findings)
+    _settle_levels(rows, findings, phases=read.phases)
     _report_owners(rows, findings)
     return rows
 
@@ -173,7 +173,7 @@ def _known_parent(row: Mapping[str, Any], ids: set[str], findings: Findings) -> 
     return None
 
 
-def _settle_levels(rows: list[dict[str, Any]], findings: Findings) -> None:
+def _settle_levels(rows: list[dict[str, Any]], findings: Findings, *, phases: bool) -> None:
     dependencies = {row["task_id"]: _earlier(row) for row in rows}
     for names in circular(dependencies):
         message = f"These tasks depend on each other in a circle: {_listed(names)}; all were kept."
@@ -188,7 +188,7 @@ def _settle_levels(rows: list[dict[str, Any]], findings: Findings) -> None:
             row["level"] = found[row["task_id"]]
     level = {row["task_id"]: row["level"] for row in rows}
     for row in rows:
-        if late := [name for name in row["dependencies"] if level[name] >= row["level"]]:
+        if late := [name for name in row["dependencies"] if level[name] >= row["level"] + phases]:
             message = f"It depends on tasks that are not on a lower level: {_listed(late)}; they were kept."
             findings.add("info", "TASK_LEVEL_DEPENDENCY", message, _place(row))
 

@@ -22,7 +22,6 @@ from tasks.sources.identity import Names, digest
 from tasks.sources.inputs import Inputs, Request, RuleFile, discover
 from tasks.sources.masking import Masks, count_masked, credential_finding, strings_of
 from tasks.sources.plan_items import note_items, said_items
-from tasks.sources.plans.plan import SAID_TEXTS, TASK_TEXTS, GraphRead
 from tasks.sources.plans.statuses import wanted_statuses
 from tasks.sources.plugin_items import PLUGIN_TEXTS, PluginRead, plugin_items
 from tasks.sources.rules import rule_items
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tasks.settings import Settings
+    from tasks.sources.plans.plan import GraphRead
 
 __all__ = ["Inputs", "Request", "discover", "load"]
 
@@ -68,7 +68,7 @@ def load(inputs: Inputs, settings: Settings) -> Batch:
         InputError: no file holds a graph with a readable task.
     """
     findings = list(inputs.findings)
-    read = _masked(_parsed(inputs, findings))
+    read = _masked(inputs, _parsed(inputs, findings))
     plans = settled(read.graphs)
     findings += plans.findings
     if plans.tasks.is_empty():
@@ -132,7 +132,7 @@ def _parsed(inputs: Inputs, findings: list[Row]) -> _Read:
     return _Read(graphs, rules, list(logs.values()), documents, commands, engineering, list(inputs.plugins))
 
 
-def _masked(read: _Read) -> _Read:
+def _masked(inputs: Inputs, read: _Read) -> _Read:
     """The same without credentials, every distinct text scanned once. Graphs of one name are told apart after it."""
     masks = Masks(
         chain(
@@ -140,25 +140,15 @@ def _masked(read: _Read) -> _Read:
             chain.from_iterable(command.strings for command in read.commands),
             (graph.feature for graph in read.graphs),
             chain.from_iterable((log.label, log.namespace) for log in read.logs),
-            *(strings_of(graph.rows, TASK_TEXTS) for graph in read.graphs),
-            *(strings_of(row["said"], SAID_TEXTS) for graph in read.graphs for row in graph.rows),
+            chain.from_iterable(plan.strings() for plan in inputs.graphs),
             *(strings_of(log.rows, LOG_TEXTS) for log in read.logs),
             (part.label for part in read.engineering),
             *(strings_of(part.rows, ENGINEERING_TEXTS) for part in read.engineering),
             *(strings_of(plugin.rows, PLUGIN_TEXTS) for plugin in read.plugins),
         )
     )
-    graphs = [
-        replace(
-            graph,
-            feature=masks.of(graph.feature).text,
-            rows=[
-                {**masks.row(row, TASK_TEXTS), "said": [masks.row(text, SAID_TEXTS) for text in row["said"]]}
-                for row in graph.rows
-            ],
-        )
-        for graph in read.graphs
-    ]
+    graphs = [plan.cleared(masks.among(plan.strings())) for plan in inputs.graphs]
+    graphs = [replace(graph, feature=masks.of(graph.feature).text) for graph in graphs]
     logs = [
         replace(
             log,

@@ -38,6 +38,10 @@ class Masks:
         """A text without its credentials, and how many there were, by rule."""
         return self._changed.get(text) or Redaction(text, {})
 
+    def among(self, texts: Iterable[str]) -> dict[str, str]:
+        """Those of the texts that hold credentials, and what remains of each."""
+        return {text: self._changed[text].text for text in texts if text in self._changed}
+
     def row(self, row: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
         """A row whose strings and lists of strings in these columns are masked. Counts go to its `masked`."""
         counts: Counter[str] = Counter()

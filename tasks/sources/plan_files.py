@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tasks.errors import InputError
+from tasks.sources.documents import read_document
 from tasks.sources.files import InputFile, absolute, decode, exists, is_folder, read_input, read_inside
 from tasks.sources.findings import Row, finding
+from tasks.sources.masking import MARKER, MASKED, strings_of
 from tasks.sources.plans import DEFAULT, formats, found_in, recognised
-from tasks.sources.plans.plan import DOCUMENT_ROLES, GraphRead, PlanFormat, PlanSource, Role
+from tasks.sources.plans.plan import DOCUMENT_ROLES, TASK_TEXTS, GraphRead, PlanFormat, PlanSource, Role
+from tasks.sources.values import UnreadableJsonError, parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tasks.settings import Settings
@@ -44,7 +49,25 @@ class PlanFile:
 
     read: GraphRead
     files: tuple[InputFile, ...]
+    source: PlanSource
+    format: PlanFormat
     documents: tuple[tuple[str, InputFile], ...] = ()
+    odd: tuple[Row, ...] = ()
+
+    def strings(self) -> Iterator[str]:
+        """Every string of the plan, whole: its text, or those of the JSON values that it consists of, keys included."""
+        yield from strings_in(self.source.text)
+        for role, file in self.source.companions:
+            if role in DOCUMENT_ROLES:
+                yield read_document(file)[0].text
+
+    def cleared(self, remains: Mapping[str, str]) -> GraphRead:
+        """What the plan says, where these strings hold credentials and this remains of them."""
+        if not remains:
+            return self.read
+        read = self.format.read(replace(self.source, cleared=remains))
+        rows = [{**row, MASKED: _markers(row)} for row in read.rows]
+        return replace(read, rows=rows, findings=[*self.odd, *read.findings])
 
     @property
     def label(self) -> str:
@@ -107,9 +130,41 @@ def read_plan(plan: Plan, label_of: Callable[[Path], str], settings: Settings) -
     files = [file, *(companion for role, companion in companions if role not in DOCUMENT_ROLES)]
     if paths := _existing(plan.root, read.mentions):
         files.append(InputFile.of(f"{label}#paths", "\n".join(paths).encode("utf-8", "surrogatepass")))
-        read = plan.format.read(replace(source, paths=frozenset(paths)))
+        source = replace(source, paths=frozenset(paths))
+        read = plan.format.read(source)
     documents = tuple((role, companion) for role, companion in companions if role in DOCUMENT_ROLES)
-    return PlanFile(replace(read, findings=odd + read.findings), tuple(files), documents), findings
+    whole = replace(read, findings=odd + read.findings)
+    return PlanFile(whole, tuple(files), source, plan.format, documents, tuple(odd)), findings
+
+
+def strings_in(text: str) -> Iterator[str]:
+    """The strings of a text that is JSON or lines of JSON, whole; of any other text, the text."""
+    try:
+        yield from _leaves(parse_json(text))
+    except UnreadableJsonError:
+        yield text
+        for line in text.split("\n"):
+            if line.lstrip()[:1] == "{":
+                with suppress(UnreadableJsonError):
+                    yield from _leaves(parse_json(line))
+
+
+def _leaves(value: object) -> Iterator[str]:
+    pending = [value]
+    while pending:
+        entry = pending.pop()
+        if isinstance(entry, str):
+            yield entry
+        elif isinstance(entry, dict):
+            pending += [*entry.keys(), *entry.values()]
+        elif isinstance(entry, list):
+            pending += entry
+
+
+def _markers(row: Mapping[str, Any]) -> dict[str, int]:
+    """How many credentials were masked in a task, by rule."""
+    texts = [*strings_of([row], TASK_TEXTS), *(text["text"] for text in row["said"])]
+    return dict(sorted(Counter(found[1] for text in texts for found in MARKER.finditer(text)).items()))
 
 
 def _companions(

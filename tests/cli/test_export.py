@@ -72,6 +72,21 @@ def test_the_original_stays_without_in_place(tmp_path, work):
     assert len(moved.read_bytes()) > len(before)
 
 
+def test_what_planners_wrote_is_counted_and_so_is_what_was_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tasks = [{"id": name, "title": name, "level": 1, "context": own} for name, own in (("A1", "Mine."), ("A2", [1]))]
+    Path("task-graph.json").write_text(json.dumps({"feature": "shop", "tasks": tasks}))
+    assert run("build", "task-graph.json").exit_code == 0
+    done = run("export", "--format", "zerg", "--json")
+    said = json.loads(done.stdout)
+    assert (said["filled"], said["kept"], said["missing"], said["replaced"]) == (1, 1, 0, 1)
+    assert "contexts of planners that were kept: 1; --overwrite replaces them\n" in done.stderr
+    assert "replaced what was no text as the context of A2." in done.stderr
+    done = run("export", "--format", "zerg", "--in-place", ZERG_TASK_GRAPH=str(tmp_path / "elsewhere.json"))
+    assert done.stdout == "task-graph.json\n"
+    assert "elsewhere.json, which was not written: --in-place goes before it." in done.stderr
+
+
 def test_markdown_is_a_folder_of_files(tmp_path, folder):
     done = run("export", "--format", "markdown", "--out", tmp_path / "md")
     assert done.exit_code == 0
@@ -114,6 +129,18 @@ def test_a_hook_with_an_unknown_task_adds_nothing_and_warns_once(task):
     assert (later.exit_code, later.stdout, later.stderr) == (0, "", "")
 
 
+def test_a_hook_with_an_id_of_several_graphs_says_how_to_name_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        tasks = [{"id": "T-001", "title": name, "level": 1}]
+        Path(f"{name}.json").write_text(json.dumps({"feature": name, "tasks": tasks}))
+    assert run("build", "one.json", "two.json").exit_code == 0
+    done = run("export", "--format", "claude", PREBRIEF_TASK="T-001")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == ("warning EXPORT: 2 graphs have a task 'T-001'; name it graph/id: one/T-001, two/T-001.\n")
+    assert run("export", "--format", "claude", "--part", 2, PREBRIEF_TASK="T-001").stderr == ""
+
+
 def test_a_hook_never_stands_in_the_way(tmp_path):
     done = run("export", "--format", "claude", "--build", tmp_path, PREBRIEF_TASK="TASK-005")
     assert (done.exit_code, done.stdout) == (0, "")
@@ -144,3 +171,10 @@ def test_tasks_without_a_context_make_exit_code_3(tmp_path):
     done = run("export", "--format", "markdown", "--build", tmp_path, "--out", tmp_path / "md")
     assert done.exit_code == 3
     assert "warning: no prompt, and so no file, for webhook-delivery/TASK-001" in done.stderr
+    rows = run("export", "--format", "jsonl", "--build", tmp_path)
+    assert (rows.exit_code, len(rows.stdout.splitlines())) == (3, 14)
+    done = run("export", "--format", "jsonl", "--build", tmp_path, "--out", tmp_path / "rows.jsonl", "--json")
+    assert done.exit_code == 3
+    said = json.loads(done.stdout)
+    assert said["missing"] == sum(json.loads(row)["prompt"] is None for row in rows.stdout.splitlines()) > 0
+    assert said["filled"] + said["missing"] == 14

@@ -76,6 +76,12 @@ def test_sizes_come_from_the_files_under_the_root(inside, tmp_path):
     assert [finding["code"] for finding in said["findings"]] == ["FORECAST_SIZE_ASSUMED"]
 
 
+def test_sizes_that_are_assumed_are_told_with_their_reason(inside, tmp_path):
+    (without,), (within,) = (forecast(*arguments)["findings"] for arguments in ([], ["--root", tmp_path]))
+    assert without["message"].startswith("No --root says where the ")
+    assert "not found under --root" in within["message"]
+
+
 def test_a_root_is_not_left(tmp_path, monkeypatch):
     (tmp_path / "secret").write_bytes(b"x" * 4_000)
     (tmp_path / "root").mkdir()

@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from flows.cli import app
@@ -113,6 +115,16 @@ def test_a_compaction_starts_the_count_anew():
     assert (usage["tool_calls"], usage["window_tokens"], usage["threshold_percent"]) == (0, 1_000, 50)
 
 
+def test_the_budget_outlives_a_compaction(tmp_path):
+    def begin(tracker):
+        tracker._counts |= {"context_budget_tokens": 4_000, "context_budget_used": 3_000}
+
+    on_tool_use(json.dumps(event()).encode(), tmp_path, begin=begin)
+    on_tool_use(json.dumps({"session_id": "s-1", "hook_event_name": "PreCompact"}).encode(), tmp_path, begin=begin)
+    usage = session_usage("s-1", tmp_path)
+    assert (usage.tool_calls, usage.context_budget_tokens, usage.context_budget_used) == (0, 4_000, 3_000)
+
+
 def test_the_task_of_the_session_gives_its_budget(tmp_path, quickstart):
     out = tmp_path / "builds"
     assert CliRunner().invoke(app, ["build", str(quickstart / "task-graph.json"), "--out", str(out)]).exit_code == 0
@@ -162,11 +174,65 @@ def test_malformed_input_counts_nothing_and_blocks_nothing(text, cache):
 
 
 @pytest.mark.parametrize(
-    "odd", [{"tool_input": None}, {"tool_input": [1]}, {"tool_name": 3}, {"cwd": 3}, {"tool_response": 3}]
+    "odd",
+    [
+        {"tool_input": None},
+        {"tool_input": [1]},
+        {"tool_name": 3},
+        {"tool_name": ["Read"]},
+        {"tool_name": {"a": 1}},
+        {"hook_event_name": ["PreCompact"]},
+        {"cwd": 3},
+        {"cwd": "\0"},
+        {"tool_response": 3},
+        {"tool_response": {"type": ["image"], "file": [{"content": 1}]}},
+    ],
 )
 def test_odd_fields_of_an_event_still_count_as_a_call(odd):
     assert hook(event("Read", {"file_path": "x"}) | odd).exit_code == 0
     assert status()["tool_calls"] == 1
+
+
+_ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.sampled_from(["Read", "image"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["file", "content", "type", "file_path", "status"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.dictionaries(
+        st.sampled_from(["tool_name", "tool_input", "tool_response", "cwd", "hook_event_name"]), _ANY, max_size=5
+    )
+)
+def test_whatever_an_event_holds_it_is_counted(tmp_path, odd):
+    place = tmp_path / "any"
+    on_tool_use(json.dumps({"session_id": "s-1"}).encode(), place, clock=lambda: 1.0)
+    before = session_usage("s-1", place).tool_calls
+    on_tool_use(json.dumps({"session_id": "s-1"} | odd).encode(), place, clock=lambda: 1.0)
+    after = session_usage("s-1", place).tool_calls
+    assert after == (0 if odd.get("hook_event_name") == "PreCompact" else before + 1)
+
+
+@pytest.mark.parametrize(
+    ("streams", "said"),
+    [
+        ("<&-", b"warning TRACKING: stdin is closed"),
+        ("0>/dev/null", b"warning TRACKING: stdin cannot be read"),
+        ("<&- >&- 2>&-", b""),
+    ],
+)
+def test_streams_that_are_closed_block_nothing(streams, said):
+    code = "import flows.cli as cli; cli.app(['track'])"
+    command = ["bash", "-c", f'"$0" -c "$1" {streams}', sys.executable, code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.startswith(said)
+    assert b"Traceback" not in done.stderr
 
 
 def test_a_cache_that_cannot_be_written_blocks_nothing(cache):
@@ -183,7 +249,20 @@ def test_a_damaged_count_begins_anew():
     assert status()["tool_calls"] == 1
 
 
-@pytest.mark.parametrize("arguments", [("--status", "nobody"), ("--window", "0"), ("--threshold", "101")])
+_WRONG = [("--window", "0"), ("--window", "x"), ("--window", "1.5"), ("--threshold", "101"), ("--threshold", "nan")]
+
+
+@pytest.mark.parametrize("arguments", _WRONG)
+def test_a_hook_with_a_wrong_window_or_threshold_warns_and_counts_by_the_usual_ones(arguments):
+    result = hook(event(), *arguments)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("warning TRACKING: ")
+    assert len(result.stderr.splitlines()) == 1
+    usage = status()
+    assert (usage["tool_calls"], usage["window_tokens"], usage["threshold_percent"]) == (1, 200_000, 70)
+
+
+@pytest.mark.parametrize("arguments", [("--status", "nobody"), *(("--status", "s-1", *wrong) for wrong in _WRONG)])
 def test_wrong_usage_is_one_sentence_and_exit_code_2(arguments):
     result = hook(event(), *arguments)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -180,8 +180,48 @@ class TestUndoing:
         details.write_bytes(details.read_bytes() + b"last\n")
         assert codes(split_commands(folder)) == ["COMMAND_STALE"]
         report = split_commands(folder, undo=True)
+        assert report.findings[0]["severity"] == "info"
         assert codes(report) == ["COMMAND_EDITED"]
         assert (folder / "long.md").read_bytes() == LONG.replace(b"# Title", b"# New title") + b"last\n"
+
+    def test_an_edit_of_the_details_alone_is_told_by_split(self, folder):
+        split_commands(folder)
+        details = folder / "long.details.md"
+        details.write_bytes(details.read_bytes() + b"last\n")
+        (found,) = split_commands(folder).findings
+        assert (found["severity"], found["code"]) == ("info", "COMMAND_STALE")
+        assert found["message"].startswith("long.details.md was edited since")
+
+    def test_an_edit_that_leaves_fewer_lines_is_kept_with_a_warning(self, folder):
+        split_commands(folder)
+        details = folder / "long.details.md"
+        details.write_bytes(b"".join(details.read_bytes().splitlines(keepends=True)[:-20]))
+        (found,) = split_commands(folder, undo=True).findings
+        assert (found["severity"], found["code"]) == ("warning", "COMMAND_EDITED")
+        assert "of 301 lines it has 281 now" in found["message"]
+
+    @pytest.mark.parametrize("name", ["long.core.md", "long.details.md"])
+    @pytest.mark.parametrize(
+        "damage", [lambda _: b"", lambda data: data.split(b"\n", 1)[0] + b"\n", lambda data: data[: len(data) // 3]]
+    )
+    def test_what_is_cut_off_or_empty_is_refused_and_all_files_stay(self, folder, name, damage):
+        split_commands(folder)
+        (folder / name).write_bytes(damage((folder / name).read_bytes()))
+        before = held(folder)
+        result = run("split", folder, "--undo")
+        assert result.exit_code == 3
+        assert "error COMMAND_" in result.stderr
+        assert held(folder) == before
+        (found,) = split_commands(folder).findings
+        assert (found["severity"], found["where"]) == ("warning", "long.md")
+        assert held(folder) == before
+
+    def test_the_sentence_says_how_much_is_left(self, folder):
+        split_commands(folder)
+        (folder / "long.core.md").write_bytes(b"# T\n")
+        (found,) = split_commands(folder, undo=True).findings
+        assert found["code"] == "COMMAND_DAMAGED"
+        assert found["message"] == "Its core had 100 lines and has 1; bring them back, then undo."
 
     @pytest.mark.parametrize(
         ("name", "edit", "code"),
@@ -275,6 +315,7 @@ class TestLoading:
 
     def test_a_missing_name_says_which_there_are(self, folder):
         split_commands(folder)
+        (folder / ".hidden.md").write_bytes(b"x\n")
         with pytest.raises(CommandError, match=r"no command 'nope' .* there are: long, short\."):
             load_command("nope", folder)
 

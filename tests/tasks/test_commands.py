@@ -190,6 +190,12 @@ class TestFiles:
         assert not read_parent(files.parent + b"more\n").intact
 
 
+def test_a_section_just_below_30_percent_is_too_early():
+    data = lines("# T", 88, "", "## Early", "", "## Later", 210)
+    assert line_count(data) == 303
+    assert split_line(data) == 92, "line 91 is the first at or after 30 %, and the early section begins after 90"
+
+
 class TestJoining:
     data = lines("# T", 119, "", "## A", 278)
     files = split_files("status", data, 121)
@@ -207,6 +213,15 @@ class TestJoining:
         edited = self.joined(core=b"new\n" + self.files.core, details=self.files.details + b"last\n")
         assert not edited.exact
         assert edited.data == b"new\n" + self.data + b"last\n"
+
+    @pytest.mark.parametrize("part", [b"", b"\n \n", b"short\n" * 50, b"a\0" + b"x\n" * 400])
+    def test_what_looks_cut_off_or_destroyed_is_no_edit(self, part):
+        assert self.joined(core=part) is None
+        comment = self.files.details.split(b"\n", 1)[0] + b"\n"
+        assert self.joined(details=comment + part) is None
+
+    def test_it_is_known_how_many_lines_either_part_had(self):
+        assert (self.parent.core_lines, self.parent.details_lines) == (121, 279)
 
     def test_a_core_without_its_last_line_end_runs_into_nothing(self):
         assert self.joined(core=self.files.core + b"last").data == self.files.core + b"last\n" + rest_of(

@@ -92,6 +92,26 @@ def test_what_an_assignment_gets_wrong_is_found(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        (
+            {"assignments": [{"task_id": "T1", "worker_id": None}, {"task_id": "T2"}, {"task_id": "T3", "worker_id": []},
+                             {"task_id": "T4", "worker_id": True}, {"task_id": "T5", "worker_id": 1}]},
+            ["worker-1: T5"],
+        ),
+        ({"workers": [{"id": None, "assignments": {"1": ["T5"]}}]}, ["worker-0: T5"]),
+    ],
+)  # fmt: skip
+def test_what_nobody_has_taken_on_is_left_out_and_said(tmp_path, content, wanted):
+    path = tmp_path / "assignment.json"
+    path.write_text(json.dumps(content))
+    frame, findings = read_assignment(path, PLAN)
+    assert shown(frame) == wanted
+    assert [row["code"] for row in findings] == ["ASSIGNMENT_MISSING_TASK"]
+    assert "'shop/T1', 'shop/T2', 'shop/T3', 'shop/T4'" in findings[0]["message"]
+
+
 def test_an_id_that_two_graphs_share_is_unknown_without_its_graph(tmp_path):
     plan = pl.concat([PLAN, PLAN.with_columns(graph=pl.lit("bank"))])
     path = tmp_path / "assignment.json"

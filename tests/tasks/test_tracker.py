@@ -65,9 +65,9 @@ def test_a_file_on_disk_counts_by_its_size_and_a_missing_one_as_empty(tmp_path):
     tracker = ContextTracker(clock=Clock())
     tracker.track_file_read(tmp_path / "a.py")
     assert tracker.get_usage().estimated_tokens == 200
-    for nothing in (tmp_path / "b.py", "\0", None):
+    for nothing in (tmp_path / "b.py", "\0", None, tmp_path):
         tracker.track_file_read(nothing)
-    assert tracker.get_usage().estimated_tokens == 500
+    assert tracker.get_usage().estimated_tokens == 600
 
 
 def test_a_file_that_is_read_twice_counts_twice(tmp_path):
@@ -109,7 +109,23 @@ def test_a_threshold_of_0_is_always_reached():
 
 
 @pytest.mark.parametrize(
-    ("window", "threshold"), [(0, 70), (-1, 70), (1000, -0.1), (1000, 100.1), (1000, float("nan"))]
+    ("window", "threshold"),
+    [
+        (0, 70),
+        (-1, 70),
+        (math.inf, 70),
+        (1000.5, 70),
+        ("1000", 70),
+        (None, 70),
+        (True, 70),
+        (1000, -0.1),
+        (1000, 100.1),
+        (1000, math.nan),
+        (1000, math.inf),
+        (1000, "70"),
+        (1000, None),
+        (1000, True),
+    ],
 )
 def test_a_window_or_threshold_without_sense_is_refused(window, threshold):
     with pytest.raises(TrackingError):
@@ -130,6 +146,33 @@ def test_a_size_below_zero_is_refused_and_counts_nothing():
         tracker.track_file_read(size=-1)
     assert refused.value.code == "TRACKING"
     assert tracker.get_usage().files_read == 0
+
+
+@pytest.mark.parametrize("size", [math.nan, math.inf, -math.inf, "400", [], True])
+def test_a_size_that_is_no_number_is_refused_likewise(size):
+    tracker = ContextTracker(clock=Clock())
+    with pytest.raises(TrackingError):
+        tracker.track_file_read(size=size)
+    assert tracker.get_usage().estimated_tokens == 0
+
+
+def test_a_compaction_empties_the_window_and_keeps_the_budget(tmp_path):
+    clock = Clock()
+    tracker = ContextTracker(100_000, 50, clock=clock)
+    tracker.use_build(BuildFolder(small_build().write(tmp_path)), TASK)
+    tracker.track_file_read(size=4_000)
+    tracker.track_task_execution()
+    tracker.track_tool_call()
+    clock.seconds += 600
+    before = tracker.get_usage()
+    tracker.compact()
+    after = tracker.get_usage()
+    assert (after.estimated_tokens, after.files_read, after.tasks_executed, after.tool_calls) == (0, 0, 0, 0)
+    assert (after.window_tokens, after.threshold_percent) == (100_000, 50)
+    assert after.context_budget_tokens == before.context_budget_tokens > 0
+    assert after.context_budget_used == before.context_budget_used > 0
+    clock.seconds += 60
+    assert tracker.get_usage().estimated_tokens == 100
 
 
 def test_a_clock_that_goes_back_stands_still():

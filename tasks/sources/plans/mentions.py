@@ -41,7 +41,7 @@ _AFTER = re.compile(
 )
 _CREATING = re.compile(
     r"(?:^|[.;:!?][ \t]+|^[ \t]*(?:[-*+]|\d+[.)])[ \t]+|\bthen[ \t]+)"
-    r"(?:\*\*)?(?:create|generate|scaffold|new files?)\b[^.;!?]*$",
+    r"(?:\*\*)?(?:create|generate|scaffold|new files?)\b(?:[^.;!?]|\.(?=\S))*$",
     re.IGNORECASE,
 )
 _CASES = (("read", "files_read"), ("delete", "files_delete"), ("remove", "files_delete"))
@@ -128,10 +128,14 @@ def _plain(word: str) -> str | None:
     word = word.strip().replace("\\", "/")
     if len(word) > _LONGEST or word.startswith("-") or _MACHINE.match(word) or _HOST.match(word):
         return None
+    word = word.rpartition("](")[2]
     word = _PLACE.sub("", word.rstrip(".,;:!?\"'")).lstrip("/")
     word = word.removeprefix("./")
     while word.endswith((")", "]")) and word.count("(") + word.count("[") < word.count(")") + word.count("]"):
         word = word[:-1].rstrip(".,;:")
+    for opening, closing in ("()", "[]"):  # as in `load(src/a.py`
+        while word.count(opening) > word.count(closing):
+            word = word[word.index(opening) + 1 :]
     parts = word.split("/")
     if not _PATH.fullmatch(word) or ".." in parts or "." in parts:
         return None

@@ -34,8 +34,6 @@ TASK_TEXTS = (
     "tools",
     "context",
 )
-#: The same for what a plan says of a task beside its brief.
-SAID_TEXTS = ("text",)
 
 
 @dataclass(frozen=True)
@@ -62,6 +60,20 @@ class PlanSource:
     companions: Sequence[tuple[Role, InputFile]] = ()
     paths: frozenset[str] = frozenset()
     tag: str | None = None
+    cleared: Mapping[str, str] = field(default_factory=dict)
+
+    def clear(self, value: Any) -> Any:  # noqa: ANN401 - JSON may be anything
+        """A text or parsed value of the plan without credentials; readers use nothing else, so none is ever cut.
+
+        `cleared` has what remains of each string that holds one; empty while nobody has looked.
+        """
+        if not self.cleared:
+            return value
+        if isinstance(value, str):
+            return self.cleared.get(value, value)
+        if isinstance(value, dict):
+            return {self.clear(key): self.clear(entry) for key, entry in value.items()}
+        return [self.clear(entry) for entry in value] if isinstance(value, list) else value
 
     @property
     def label(self) -> str:
@@ -83,6 +95,7 @@ class GraphRead:
     rows: list[dict[str, Any]]
     findings: list[Row]
     mentions: frozenset[str] = frozenset()
+    phases: bool = False  # levels are phases: tasks of one may build on each other
 
 
 @dataclass(frozen=True)

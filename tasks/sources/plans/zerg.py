@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from tasks.exported import is_edited, is_exported
 from tasks.sources.findings import Findings, shown
 from tasks.sources.plans.plan import GraphRead, PlanFormat, PlanSource, task_row
 from tasks.sources.plans.statuses import status_of
@@ -72,7 +73,7 @@ def _read(source: PlanSource) -> GraphRead:
     rows: list[dict[str, Any]] = []
     try:
         oddities = Oddities()
-        document = parse_json(source.text, oddities)
+        document = source.clear(parse_json(source.text, oddities))
     except UnreadableJsonError as error:
         findings.add("error", "GRAPH_UNREADABLE", f"It is {error}; the graph was left out.")
     else:
@@ -183,7 +184,7 @@ def _task(task: dict[str, Any], position: int, findings: Findings) -> dict[str, 
         acceptance_criteria=list(criteria(task.get("acceptance_criteria"))),
         verification=_verification(task.get("verification")),
         tools=_names(task.get("tools"), findings, place, "tools"),
-        context=prose(task.get("context")),
+        context=_context(task, findings, place),
         budget_tokens=_budget(task, findings, place),
     )
     if not row["title"]:
@@ -209,6 +210,20 @@ def _description(task: dict[str, Any], findings: Findings, place: str) -> str:
     if value is not None and not isinstance(value, str):
         _report_type("description", findings, place)
     return prose(value)
+
+
+def _context(task: dict[str, Any], findings: Findings, place: str) -> str:
+    """What the planner wrote: an export that came back would feed each build on the last one."""
+    value = task.get("context")
+    if not isinstance(value, str) or not is_exported(value):
+        return prose(value)
+    if is_edited(value):
+        message = "Its context is one that prebrief exported, edited since; it was left out, the edits with it."
+        findings.add("warning", "TASK_CONTEXT_EXPORTED", message, place)
+    else:
+        message = "Its context is one that prebrief exported; it was left out."
+        findings.add("info", "TASK_CONTEXT_EXPORTED", message, place)
+    return ""
 
 
 def _report_type(name: str, findings: Findings, place: str) -> None:
@@ -277,7 +292,8 @@ def criteria(value: object) -> Iterator[str]:
 
 
 def _without_bullet(line: str) -> str:
-    return _BULLET.sub("", line, count=1)
+    bullet = _BULLET.match(line)
+    return line[bullet.end() :] if bullet else line
 
 
 def _verification(value: object) -> str:

@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.errors import ExportError
+from tasks.exported import exported, is_edited, is_exported
 from tasks.markdown import parser
 from tasks.outputs import export
 from tasks.outputs.graph_text import NotAGraphError, decode_graph, feature_in, fill_contexts, tasks_in
 from tasks.outputs.reader import BuildFolder
-from tasks.outputs.zerg import launch_problems, without_printed
+from tasks.outputs.zerg import without_printed
 from tasks.settings import load_settings
 from tasks.sources.brief import brief_text
 from tests.swarms import built, task, write_swarm
@@ -68,12 +69,12 @@ def without_contexts(graph):
 
 def test_only_the_context_is_put_in_and_every_other_character_stays():
     text = '{ "tasks":[\n  {"id" : "A",\n   "x": 1.0e3 , "y":[27.10, 1E400]}  ,\n\t{"id":"B"},{} ],"é":"\\u00e9"}\r\n'
-    done, filled, kept = fill_contexts(text, {"A": "a\nü", "B": "b", "task-3": "c"}, overwrite=False)
-    assert done == (
+    done = fill_contexts(text, {"A": "a\nü", "B": "b", "task-3": "c"}, overwrite=False)
+    assert done.text == (
         '{ "tasks":[\n  {"id" : "A",\n   "x": 1.0e3 , "y":[27.10, 1E400], "context":"a\\nü"}  ,\n'
         '\t{"id":"B","context":"b"},{"context": "c"} ],"é":"\\u00e9"}\r\n'
     )
-    assert (filled, kept) == (["A", "B", "task-3"], [])
+    assert (done.filled, done.kept) == (["A", "B", "task-3"], [])
 
 
 @pytest.mark.parametrize("indent", [None, 1, 2, 4, "\t"])
@@ -82,7 +83,7 @@ def test_the_indentation_is_the_graph_s_own(indent):
     expected = copy.deepcopy(graph)
     for entry in expected["tasks"]:
         entry["context"] = "ctx\n"
-    done, _, _ = fill_contexts(json.dumps(graph, indent=indent), {"A": "ctx\n", "B": "ctx\n"}, overwrite=False)
+    done = fill_contexts(json.dumps(graph, indent=indent), {"A": "ctx\n", "B": "ctx\n"}, overwrite=False).text
     if indent is None:
         assert json.loads(done) == expected
     else:
@@ -95,10 +96,26 @@ def test_the_indentation_is_the_graph_s_own(indent):
 )
 def test_a_context_that_is_there_is_kept_unless_it_is_to_be_overwritten(own, kept):
     text = json.dumps({"tasks": [{"id": "A", "context": own, "z": 1}]})
-    done, filled, left = fill_contexts(text, {"A": "new"}, overwrite=False)
-    assert json.loads(done)["tasks"][0] == {"id": "A", "context": own if kept else "new", "z": 1}
-    assert (filled, left) == (([], ["A"]) if kept else (["A"], []))
-    assert json.loads(fill_contexts(text, {"A": "new"}, overwrite=True)[0])["tasks"][0]["context"] == "new"
+    done = fill_contexts(text, {"A": "new"}, overwrite=False)
+    assert json.loads(done.text)["tasks"][0] == {"id": "A", "context": own if kept else "new", "z": 1}
+    assert (done.filled, done.kept) == (([], ["A"]) if kept else (["A"], []))
+    assert done.odd == ([] if own is None or isinstance(own, str) else ["A"])
+    assert json.loads(fill_contexts(text, {"A": "new"}, overwrite=True).text)["tasks"][0]["context"] == "new"
+
+
+def test_a_context_that_an_export_left_is_replaced_unless_somebody_edited_it():
+    for own, kept in ((exported("old\n"), []), (exported("old\n") + "mine\n", ["A"])):
+        text = json.dumps({"tasks": [{"id": "A", "context": own}]})
+        assert fill_contexts(text, {"A": "new"}, overwrite=False).kept == kept
+
+
+@given(st.text())
+def test_exported_contexts_are_told_from_others(context):
+    assert is_exported(exported(context))
+    assert not is_edited(exported(context))
+    assert is_edited(exported(context) + "x")
+    assert not is_exported(context)
+    assert re.fullmatch(r"<!-- prebrief [0-9a-f]{16} -->", exported(context).split("\n", 1)[0])
 
 
 def test_ids_are_those_that_a_build_gives():
@@ -139,10 +156,10 @@ def test_whatever_a_graph_holds_only_contexts_differ(entries, more, indent, asci
     graph = {**more, "tasks": entries}
     text = json.dumps(graph, indent=indent, ensure_ascii=ascii_only)
     ids = [found.task_id for found in tasks_in(text)]
-    done, filled, _ = fill_contexts(text, dict.fromkeys(ids, context), overwrite=True)
-    assert without_contexts(json.loads(done)) == without_contexts(graph)
-    assert [entry["context"] for entry in json.loads(done)["tasks"]] == [context] * len(entries)
-    assert filled == ids
+    done = fill_contexts(text, dict.fromkeys(ids, context), overwrite=True)
+    assert without_contexts(json.loads(done.text)) == without_contexts(graph)
+    assert [entry["context"] for entry in json.loads(done.text)["tasks"]] == [context] * len(entries)
+    assert done.filled == ids
 
 
 # ---- for ZERG ---------------------------------------------------------------------------------------------------
@@ -255,6 +272,74 @@ def test_several_graphs_go_beside_each_or_into_a_folder(tmp_path, monkeypatch):
         export.export_zerg(folder, environment={export.ZERG_GRAPH: "x.json"})
 
 
+def test_graphs_that_would_meet_at_one_place_are_refused_and_copies_count_once(folder, tmp_path):
+    graph = json.loads((tmp_path / "plan/task-graph.json").read_text())
+    graph["tasks"].append(task("T3"))
+    (tmp_path / "newer.json").write_text(json.dumps(graph))
+    (tmp_path / "copy.json").write_bytes((tmp_path / "plan/task-graph.json").read_bytes())
+    first, newer, copied = Path("plan/task-graph.json"), Path("newer.json"), Path("copy.json")
+    with pytest.raises(ExportError, match=r"plan/task-graph.json and newer.json would both go to all/demo"):
+        export.export_zerg(folder, named=[first, newer], out=Path("all"), environment={})
+    assert not Path("all").exists()
+    for named in ([first, copied], [first, Path("plan/../plan/task-graph.json")]):
+        done = export.export_zerg(folder, named=named, out=Path("one.json"), environment={})
+        assert (done.written, done.filled) == (["one.json"], 1)
+    done = export.export_zerg(folder, named=[first, newer], environment={})
+    assert done.written == ["plan/task-graph.prebrief.json", "newer.prebrief.json"]
+
+
+def test_an_export_in_place_is_no_planner_s_context_to_the_next_build(swarm, tmp_path):
+    folder = BuildFolder(built(swarm).path)
+    path = tmp_path / "plan/task-graph.json"
+    export.export_zerg(folder, in_place=True, environment={})
+    once = path.read_bytes()
+    again = BuildFolder(built(swarm).path)
+    assert again.root.name != folder.root.name
+    assert again.tasks["prompt"].to_list() == folder.tasks["prompt"].to_list()
+    (found,) = again.findings.filter(pl.col("code") == "TASK_CONTEXT_EXPORTED").to_dicts()
+    assert (found["severity"], found["where"]) == ("info", "plan/task-graph.json, task T1")
+    done = export.export_zerg(again, in_place=True, environment={})
+    assert (done.filled, done.kept) == (1, 1)
+    assert path.read_bytes() == once
+    assert BuildFolder(built(swarm).path).root.name == again.root.name
+
+
+def test_an_exported_context_that_was_edited_stays_and_is_still_not_fed_back(swarm, tmp_path):
+    path = tmp_path / "plan/task-graph.json"
+    folder = BuildFolder(built(swarm).path)
+    export.export_zerg(folder, in_place=True, environment={})
+    graph = json.loads(path.read_text())
+    graph["tasks"][0]["context"] += "And mind the gap.\n"
+    path.write_text(json.dumps(graph))
+    again = BuildFolder(built(swarm).path)
+    assert again.tasks["prompt"].to_list() == folder.tasks["prompt"].to_list()
+    assert again.findings.filter(pl.col("code") == "TASK_CONTEXT_EXPORTED")["severity"].to_list() == ["warning"]
+    done = export.export_zerg(again, in_place=True, environment={})
+    assert (done.filled, done.kept) == (0, 2)
+    assert contexts_in(path)["T1"].endswith("And mind the gap.\n")
+
+
+def test_in_place_says_that_it_goes_before_zerg_s_variable(folder):
+    def said(place):
+        done = export.export_zerg(folder, in_place=True, named=[graph], environment={export.ZERG_GRAPH: place})
+        assert done.written == [str(graph)]
+        return [warning for warning in done.warnings if export.ZERG_GRAPH in warning]
+
+    graph = Path("plan/task-graph.json")
+    assert said("elsewhere.json") == [
+        "ZERG_TASK_GRAPH names elsewhere.json, which was not written: --in-place goes before it."
+    ]
+    assert said("plan/../plan/task-graph.json") == []
+
+
+def test_a_context_that_is_no_text_is_replaced_and_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = BuildFolder(built(write_swarm(tmp_path, [task("T1", context={"a": 1}), task("T2", context=None)])).path)
+    done = export.export_zerg(folder, environment={})
+    assert (done.filled, done.replaced) == (2, 1)
+    assert "plan/task-graph.json: replaced what was no text as the context of T1." in done.warnings
+
+
 def test_a_task_without_a_prompt_gets_no_context(swarm):
     folder = BuildFolder(built(swarm, load_settings(budget={"tokens": 20})).path)
     done = export.export_zerg(folder)
@@ -307,7 +392,14 @@ _ALL = "Acceptance criteria:\n- It works"
         ({"description": "See:\n\nConsumers: nobody\n\nAcceptance criteria:\n- none"}, _ALL),
         ({"description": "```\nVerification: `x`\n\nAcceptance criteria:\n- a\n```", "verification": ""}, _ALL),
         ({"consumers": ["A", "B"]}, f"{_ALL}\n\nConsumers: A, B"),
-        ({"needed": [{"task_id": "T0", "title": "Base", "files_create": [], "files_inferred": [], "progress": "pending"}]}, f"{_ALL}\n\nDepends on:\n- T0 Base"),
+        (
+            {
+                "needed": [
+                    {"task_id": "T0", "title": "Base", "files_create": [], "files_inferred": [], "progress": "pending"}
+                ]
+            },
+            f"{_ALL}\n\nDepends on:\n- T0 Base",
+        ),
     ],
 )
 def test_the_brief_keeps_what_nothing_else_says(fields, kept):
@@ -318,87 +410,11 @@ def test_what_does_not_read_as_a_brief_stays_whole():
     assert without_printed("````\n**T1: x**\n````") == "````\n**T1: x**\n````"
 
 
-# ---- what ZERG would not launch ---------------------------------------------------------------------------------
-
-
-def launchable():
-    def one(name, level, create, **more):
-        files = {"create": create, "modify": [], "read": []}
-        return {
-            "id": name,
-            "title": name,
-            "description": name,
-            "level": level,
-            "dependencies": [],
-            "files": files,
-            "verification": {"command": "true"},
-            **more,
-        }
-
-    return {"feature": "x", "tasks": [one("A", 1, ["a"]), one("B", 2, ["b"], dependencies=["A"])]}
-
-
-def test_a_good_graph_has_no_problems():
-    assert launch_problems(launchable()) == []
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"level": 0}, "task B has no level of 1 or more."),
-        ({"level": "2"}, "task B has no level of 1 or more."),
-        ({"level": 1}, "task B depends on A, which is not on a lower level."),
-        ({"dependencies": ["Z"]}, "task B depends on Z, which is no task."),
-        ({"dependencies": None}, "task B has dependencies that are no list."),
-        ({"dependencies": ["B"]}, "the tasks B depend on each other in a circle."),
-        ({"id": "1B"}, "task 1B has no id of a letter and up to 63 letters, digits, hyphens and underscores."),
-        ({"id": "B" * 65}, "has no id of a letter"),
-        ({"id": "A"}, "2 tasks are called A."),
-        ({"id": None}, "task at place 2 has no id"),
-        ({"title": ""}, "task B has no title."),
-        ({"verification": {}}, "task B has no verification with a command."),
-        ({"files": ["b"]}, "task B has no files to create, modify and read."),
-        ({"files": {"create": "b"}}, "task B has files to create that are no list of paths."),
-        ({"files": {"modify": ["a"]}}, "the tasks A, B all create or modify a."),
-        ({"consumers": ["leaf"]}, "task B names the consumer leaf, which is no task."),
-        ({"consumers": ["A"]}, "task B has consumers and no integration_test."),
-        ({"context": {"a": 1}}, "task B has a context that is no text."),
-    ],
-)
-def test_each_rule_of_zerg_is_named(change, said):
-    graph = launchable()
-    graph["tasks"][1].update(change)
-    assert any(said in problem for problem in launch_problems(graph))
-
-
-@pytest.mark.parametrize("graph", [None, [], {}, {"tasks": {}}, {"feature": "x", "tasks": []}, {"tasks": [1]}])
-def test_what_is_no_graph_at_all_has_problems(graph):
-    assert launch_problems(graph)
-
-
-def test_a_circle_is_found_among_those_that_wait_for_it():
-    graph = launchable()
-    names = ["C", "D", "E"]
-    circle = [
-        {**graph["tasks"][0], "id": name, "files": {}, "dependencies": [need]}
-        for name, need in zip(names, "DEC", strict=True)
-    ]
-    waiting = {**circle[0], "id": "AA", "dependencies": ["C"]}
-    graph["tasks"] += [waiting, *circle]
-    assert "the tasks C, D, E depend on each other in a circle." in launch_problems(graph)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.dictionaries(st.sampled_from(["feature", "tasks", "x"]), _JSON | st.lists(_JSON, max_size=4), max_size=3))
-def test_no_graph_is_too_odd_to_be_judged(graph):
-    assert all(isinstance(problem, str) for problem in launch_problems(graph))
-
-
-def test_the_warning_names_reasons_and_tasks_together(folder):
-    (warning,) = export.export_zerg(folder).warnings
-    assert warning.startswith("plan/task-graph.json: ZERG would refuse to launch it: ")
-    assert "T1: has consumers and no integration_test." in warning
-    assert "T2: has no verification with a command." in warning
+def test_the_warnings_name_reasons_and_tasks_together(folder):
+    refused, minded = export.export_zerg(folder).warnings
+    assert refused.startswith("plan/task-graph.json: ZERG would refuse to launch it: ")
+    assert "T1: has consumers and no integration_test." in refused
+    assert minded == "plan/task-graph.json: ZERG would not mind, but see to it: T2: has no command that verifies it."
 
 
 # ---- real graphs ------------------------------------------------------------------------------------------------
@@ -438,6 +454,8 @@ def test_every_real_graph_is_exported_and_only_contexts_differ(shared, tmp_path,
     assert (done.filled, done.missing) == (total, 0)
     refused = [warning for warning in done.warnings if "would refuse" in warning]
     assert 0 < len(refused) < len(graphs)
+    again = export.export_zerg(folder, out=tmp_path / "all", environment={})
+    assert len(set(again.written)) == len(graphs)
 
 
 # ---- files, lines, hooks ----------------------------------------------------------------------------------------
@@ -458,6 +476,14 @@ def test_jsonl_is_one_row_a_task(folder):
         assert row["status"] == "ok"
 
 
+def test_jsonl_counts_a_task_without_a_prompt_as_missing(swarm):
+    folder = BuildFolder(built(swarm, load_settings(budget={"tokens": 20})).path)
+    bare = folder.tasks["prompt"].null_count()
+    done = export.export_jsonl(folder, Path("rows.jsonl"))
+    assert bare > 0
+    assert (done.written, done.filled, done.missing) == (["rows.jsonl"], 2 - bare, bare)
+
+
 def test_a_place_that_cannot_be_written_is_an_error(folder, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(ExportError, match="cannot be written"):
@@ -476,6 +502,17 @@ def test_a_hook_answers_with_the_context_of_a_known_task(folder):
             }
         }
     assert export.hook_answer(folder, "T9") is None
+
+
+def test_a_hook_cannot_tell_which_graph_s_task_is_meant(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    request = write_swarm(tmp_path, [task("T1")])
+    (tmp_path / "two.json").write_text(json.dumps({"feature": "second", "tasks": [task("T1", "two")]}))
+    graphs = (*request.graphs, Path("two.json"))
+    folder = BuildFolder(built(type(request)(graphs=graphs, rules=request.rules, cwd=tmp_path)).path)
+    with pytest.raises(ExportError, match="2 graphs have a task 'T1'; name it graph/id: demo/T1, second/T1"):
+        export.hook_answer(folder, "T1")
+    assert export.hook_answer(folder, "second/T1") is not None
 
 
 class _Prompts:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.batch import Tasks
+from tasks.exported import exported
 from tasks.sources.files import InputFile
 from tasks.sources.order import circular, depths
 from tests.tasks.sources.plan_reading import read_graph, read_graphs
@@ -262,6 +263,12 @@ class TestWords:
     def test_context_becomes_text(self, context, expected):
         rows, _ = read(task(context=context))
         assert rows["T1"]["context"] == expected
+
+    @pytest.mark.parametrize(("more", "severity"), [("", "info"), ("And this.\n", "warning")])
+    def test_a_context_that_prebrief_exported_is_left_out(self, more, severity):
+        rows, findings = read(task(context=exported("## Design\n\nText.\n") + more), codes_only=False)
+        assert rows["T1"]["context"] == ""
+        assert [row["severity"] for row in findings if row["code"] == "TASK_CONTEXT_EXPORTED"] == [severity]
 
     @pytest.mark.parametrize(
         ("field", "value", "expected"),
