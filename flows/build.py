@@ -6,22 +6,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prefect import flow, task
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.artifacts import (
+    create_markdown_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
 from prefect.cache_policies import NO_CACHE
 from prefect.events import emit_event
 
-from tasks.building import Built, finish, listing, timed, warm_all
+from flows.progress import reporting
+from tasks.building import Built, built_at, listing
+from tasks.making import finish, load_batch
 from tasks.outputs.identity import build_id
+from tasks.outputs.places import as_place, existing_build, point_latest
 from tasks.outputs.reader import BuildFolder
 from tasks.outputs.summary import build_summary, stage_summary
-from tasks.outputs.writer import existing_build, point_latest
 from tasks.pipeline import Run, prefect_call, unwalked
 from tasks.settings import Settings, find_settings_file, load_settings
 from tasks.sources.files import absolute
 from tasks.sources.inputs import Inputs, Request, discover
-from tasks.sources.load import load
+from tasks.stores.remote import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tasks.batch import Batch
 
 COMPLETED = "prebrief.build.completed"
@@ -48,7 +57,8 @@ def build_contexts(
     The parameters are those of `prebrief build`, defaults included.
 
     Returns:
-        The absolute `path` of the build, whether it is `fresh`, and its numbers, as plain data.
+        The absolute `path` of the build or its URL (without who logs in), whether it is `fresh`, and its numbers, as
+        plain data.
 
     Raises:
         PrebriefError: the input, a setting or the output folder is refused.
@@ -68,43 +78,54 @@ def build_contexts(
         commands=Path(commands) if commands else None,
         tools=Path(tools) if tools else None,
     )
-    built = _build(request, settings, Path(out))
+    built = _build(request, settings, as_place(out))
     folder = BuildFolder(built.path)
-    outcome = {"path": str(built.path.resolve()), "fresh": built.fresh, **build_summary(folder)}
+    path = shown(built.url) if built.url else str(built.path.resolve())
+    outcome = {"path": path, "fresh": built.fresh, **build_summary(folder)}
     _publish(folder, outcome)
     return outcome
 
 
-def _build(request: Request, settings: Settings, out: Path) -> Built:
-    out = absolute(out)  # a plugin may move the working folder
+def _build(request: Request, settings: Settings, out: Path | str) -> Built:
+    out = out if isinstance(out, str) else absolute(out)  # a plugin may move the working folder
     inputs = discover(request, settings)
     name = build_id(listing(inputs), settings)
     if found := existing_build(out, name):
         point_latest(out, name)
-        return Built(found, fresh=False)
-    run = Run(settings, call=prefect_call())
+        return built_at(out, found, fresh=False)
+    run = Run(settings, call=reporting(prefect_call(), _progress_artifact()))
     holder: list[Batch] = []
     load_inputs(unwalked(run), unwalked(inputs), unwalked(holder))
     done = run(holder.pop())
     places: list[Path] = []
-    write_outputs(unwalked(run), unwalked(done), name, unwalked(inputs), out=str(out), places=unwalked(places))
-    return Built(places[0], fresh=True)
+    write_outputs(unwalked(run), unwalked(done), name, unwalked(listing(inputs)), out=str(out), places=unwalked(places))
+    return built_at(out, places[0], fresh=True)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
 def load_inputs(run: Run, inputs: Inputs, holder: list[Batch]) -> int:
     """Parses, cleans and counts all inputs."""
-    with timed(run, "load"):
-        warm_all(run.settings)
-        holder.append(load(inputs, run.settings))
+    holder.append(load_batch(run, inputs))
     return len(holder[0].tasks)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
-def write_outputs(run: Run, batch: Batch, name: str, inputs: Inputs, *, out: str, places: list[Path]) -> str:
+def write_outputs(
+    run: Run, batch: Batch, name: str, inputs: list[dict[str, Any]], *, out: str, places: list[Path]
+) -> str:
     """Writes the build and moves it into its place."""
-    places.append(finish(run, batch, name, inputs, Path(out)))
+    places.append(finish(run, batch, name, inputs, as_place(out)))
     return name
+
+
+def _progress_artifact() -> Callable[[float], None]:
+    """Shows in Prefect how far the build is."""
+    artifact = create_progress_artifact(progress=0.0, key="prebrief-progress", description="Stages times tasks done")
+
+    def report(percent: float) -> None:
+        update_progress_artifact(artifact_id=artifact, progress=percent)  # type: ignore[arg-type]
+
+    return report
 
 
 def _publish(folder: BuildFolder, summary: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
@@ -17,9 +18,11 @@ import typer
 from tasks.errors import PrebriefError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from tasks.building import Built
     from tasks.outputs.reader import BuildFolder
+    from tasks.pipeline import Call
     from tasks.tracker import ContextTracker
 
 GOOD, REFUSED, WRONG, PARTLY = 0, 1, 2, 3
@@ -35,7 +38,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Build = Annotated[Path, typer.Option("--build", help="A build, or an output folder (its newest build).")]
+_PLACE = "PATH|URL"
+_A_BUILD = "A build, or an output folder (its newest build)."
+Build = Annotated[str, typer.Option("--build", metavar=_PLACE, help=_A_BUILD)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -98,7 +103,9 @@ def build(
     ] = None,
     budget: Annotated[int | None, typer.Option(help="Tokens that every prompt may hold.")] = None,
     phase: Annotated[str | None, typer.Option(help="route, call, interpret or answer.")] = None,
-    out: Annotated[Path, typer.Option(help="Where builds go.")] = Path("builds"),
+    out: Annotated[
+        str, typer.Option(metavar=_PLACE, help="Where builds go: a folder, or a URL such as s3://bucket/prefix.")
+    ] = "builds",
     cache: Annotated[bool, typer.Option(help="Keep the vocabulary and compiled rules for the next run.")] = True,
     flow: Annotated[bool, typer.Option("--flow/--direct", help="As a Prefect flow, or in this process.")] = False,
     as_json: Json = False,
@@ -122,7 +129,7 @@ def build(
             config=_text(settings_file),
             budget=budget,
             phase=phase,
-            out=str(out),
+            out=out,
             cache=cache,
         )
     else:
@@ -146,15 +153,28 @@ def build(
             plan=plan,
             tokens={"cache": None if cache else False},
         )
-        built = build_directly(request, settings, out)
-    raise typer.Exit(_report_build(_folder(built.path), fresh=built.fresh, as_json=as_json))
+        with _watched() as call:
+            built = build_directly(request, settings, out, call=call)
+    raise typer.Exit(_report_build(built, as_json=as_json))
+
+
+@contextmanager
+def _watched() -> Iterator[Call | None]:
+    """Bars on stderr where that is a terminal; elsewhere nothing watches a build."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from flows.progress import bars
+
+    with bars() as call:
+        yield call
 
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
-def _print_findings(folder: BuildFolder, counts: dict[str, int]) -> None:
+def _print_findings(folder: BuildFolder, place: str, counts: dict[str, int]) -> None:
     """Says on stderr what was left out, and how much else was odd."""
     errors = folder.findings.filter(folder.findings["severity"] == "error")
     for code, where, message in errors.select("code", "where", "message").head(_FINDINGS_SHOWN).rows():
@@ -162,17 +182,22 @@ def _print_findings(folder: BuildFolder, counts: dict[str, int]) -> None:
     more = {"errors": len(errors) - _FINDINGS_SHOWN, "warnings": counts.get("warning", 0)}
     other = [f"{count} {name}" for name, count in more.items() if count > 0]
     if other:
-        sys.stderr.write(f"{' and '.join(other)} more: see {folder.root / 'findings.parquet'}\n")
+        sys.stderr.write(f"{' and '.join(other)} more: see {place}/findings.parquet\n")
 
 
-def _report_build(folder: BuildFolder, *, fresh: bool, as_json: bool) -> int:
+def _report_build(built: Built, *, as_json: bool) -> int:
     """Prints what was built; returns the exit code."""
     from tasks.outputs.summary import build_summary
 
-    summary = build_summary(folder)
+    folder, fresh = _folder(built.path), built.fresh
+    where, summary = str(folder.root), build_summary(folder)
+    if built.url is not None:
+        from tasks.stores.remote import shown
+
+        where = shown(built.url)
     code = GOOD if summary["statuses"].keys() | summary.get("calls", {}).keys() <= {"ok"} else PARTLY
     if as_json:
-        _print_json({**summary, "path": str(folder.root), "fresh": fresh})
+        _print_json({**summary, "path": where, "fresh": fresh})
         return code
     rows = folder.tasks.select(
         "graph", "task_id", "status", "prompt_tokens", "budget_tokens", "included", "dropped"
@@ -182,13 +207,13 @@ def _report_build(folder: BuildFolder, *, fresh: bool, as_json: bool) -> int:
         if frame is not None:
             for message in frame.filter(frame["message"].is_not_null())["message"].head(5):
                 sys.stderr.write(f"{message}\n")
-    _print_findings(folder, summary["findings"])
+    _print_findings(folder, where, summary["findings"])
     said = ", ".join(f"{count} {status}" for status, count in sorted(summary["statuses"].items()))
     if "calls" in summary:
         counted = ", ".join(f"{count} {status}" for status, count in sorted(summary["calls"].items()))
         sys.stdout.write(f"call prompts: {counted or 'none'}\n")
     made = "built" if fresh else "already built"
-    sys.stdout.write(f"{made}: {summary['tasks']} tasks ({said}), {summary['tokens']:,} tokens in all\n{folder.root}\n")
+    sys.stdout.write(f"{made}: {summary['tasks']} tasks ({said}), {summary['tokens']:,} tokens in all\n{where}\n")
     return code
 
 
@@ -200,10 +225,17 @@ def _report_build(folder: BuildFolder, *, fresh: bool, as_json: bool) -> int:
 def show(
     task: Annotated[str, typer.Argument(help="A task's id, or graph/id where graphs share it.")],
     tool: Annotated[str | None, typer.Option(help="The prompt for a call of this tool instead.")] = None,
-    build: Build = Path("builds"),
+    build: Build = "builds",
     as_json: Json = False,
 ) -> None:
     """Print a task's prompt, as the agent gets it."""
+    from tasks.outputs.places import as_place
+    from tasks.outputs.prompts import prompt_file
+
+    place = as_place(build)
+    if tool is None and not as_json and isinstance(place, Path) and (prompt := prompt_file(place, task)):
+        sys.stdout.write(prompt.read_text("utf-8"))
+        return
     folder = _folder(build)
     row = folder.task(task) if tool is None else folder.call(task, tool)
     if as_json:
@@ -220,7 +252,7 @@ def show(
 def why(
     task: Annotated[str, typer.Argument(help="A task's id, or graph/id where graphs share it.")],
     item: Annotated[str | None, typer.Argument(help="An item's id, or its unique end.")] = None,
-    build: Build = Path("builds"),
+    build: Build = "builds",
     as_json: Json = False,
 ) -> None:
     """Say why each candidate of a task is in its context or out of it."""
@@ -247,7 +279,7 @@ def why(
 @app.command()
 @_sentences
 def audit(
-    build: Annotated[Path, typer.Argument(help="A build, or an output folder (its newest build).")] = Path("builds"),
+    build: Annotated[str, typer.Argument(metavar=_PLACE, help=_A_BUILD)] = "builds",
     as_json: Json = False,
 ) -> None:
     """Prove a build's invariants from its files alone; exit code 1 where one does not hold."""
@@ -318,7 +350,7 @@ def _warn(findings: Iterable[dict[str, str]]) -> None:
 @app.command()
 @_sentences
 def forecast(
-    build: Annotated[Path, typer.Argument(help="A build, or an output folder (its newest build).")] = Path("builds"),
+    build: Annotated[str, typer.Argument(metavar=_PLACE, help=_A_BUILD)] = "builds",
     workers: Annotated[int | None, typer.Option(help="How many; default: the largest level's tasks, up to 5.")] = None,
     assignment: Annotated[Path | None, typer.Option(help="JSON: worker -> task ids, or ZERG's.")] = None,
     graph: Annotated[list[Path] | None, typer.Option(help="A graph of the build that has moved; repeatable.")] = None,
@@ -375,7 +407,7 @@ def track(
         str | None, typer.Option(metavar="FLOAT", help="Percent of it at which to checkpoint (70).")
     ] = None,
     task: Annotated[str | None, typer.Option(help="The task whose context the session starts with.")] = None,
-    build: Build = Path("builds"),
+    build: Build = "builds",
     as_json: Json = False,
 ) -> None:
     """Count a tool call as a PostToolUse hook of Claude Code, from its JSON on stdin; say when to checkpoint."""
@@ -421,7 +453,7 @@ def _warn_of(error: PrebriefError) -> None:
 @_sentences
 def export(
     form: Annotated[str, typer.Option("--format", help="zerg, markdown, jsonl or claude.")],
-    build: Build = Path("builds"),
+    build: Build = "builds",
     graph: Annotated[list[Path] | None, typer.Option(help="zerg: a graph that has moved; repeatable.")] = None,
     out: Annotated[Path | None, typer.Option(help="File or folder to write to.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="zerg: replace contexts that planners wrote.")] = False,
@@ -459,7 +491,7 @@ def export(
     raise typer.Exit(PARTLY if done.missing else GOOD)
 
 
-def _answer_hook(build: Path, part: int | None) -> None:
+def _answer_hook(build: str, part: int | None) -> None:
     """Prints the answer of a hook, or nothing: a hook never stands in the way of the session that it serves."""
     from tasks.outputs.export import TASK_VARIABLE, hook_answer
 
@@ -481,7 +513,7 @@ def _answer_hook(build: Path, part: int | None) -> None:
 # ---- printing ---------------------------------------------------------------------------------------------------
 
 
-def _folder(place: Path) -> BuildFolder:
+def _folder(place: Path | str) -> BuildFolder:
     from tasks.outputs.reader import BuildFolder, find_build
 
     return BuildFolder(find_build(place))

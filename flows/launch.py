@@ -61,6 +61,8 @@ def build_in_flow(
         _start_server()
         from flows.build import build_contexts
         from tasks.building import Built
+        from tasks.outputs.places import as_place, below
+        from tasks.outputs.reader import find_build
 
         done = build_contexts(
             graphs=graphs,
@@ -76,6 +78,10 @@ def build_in_flow(
             out=out,
             cache=cache,
         )
+        place = as_place(out)
+        if isinstance(place, str):
+            url = below(place, done["build_id"])
+            return Built(find_build(url), fresh=done["fresh"], url=url)
         return Built(Path(done["path"]), fresh=done["fresh"])
 
 

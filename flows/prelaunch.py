@@ -13,7 +13,8 @@ from prefect.events import emit_event
 from flows.build import build_contexts, event_resource
 from tasks.audit import audit
 from tasks.errors import PrebriefError
-from tasks.outputs.reader import BuildFolder
+from tasks.outputs.places import as_place, below
+from tasks.outputs.reader import BuildFolder, find_build
 
 #: Emitted for a build that may be launched on; `prebrief.build.completed` comes before the audit.
 PASSED = "prebrief.gate.passed"
@@ -42,12 +43,15 @@ def prelaunch(
     cache: bool = True,
     allow_not_ok: int = 0,
 ) -> str:
-    """Builds, audits and opens the gate, or fails with the reason; returns the build's folder.
+    """Builds, audits and opens the gate, or fails with the reason; returns the build's folder or URL.
+
+    Of a build at a URL, what is audited is what was fetched from there.
 
     `allow_not_ok` is how many tasks and call prompts may be over budget or on the full context.
 
     Raises:
         GateError: a named input is missing, the audit found a violation, or too many tasks are not ok.
+        BuildMissingError: the build at a URL is not whole.
     """
     built = build_contexts(
         graphs=graphs,
@@ -63,8 +67,10 @@ def prelaunch(
         out=out,
         cache=cache,
     )
-    violations = audit_build(built["path"])
-    gate(built, violations, allow_not_ok)
+    place = as_place(out)
+    folder = find_build(below(place, built["build_id"])) if isinstance(place, str) else Path(built["path"])
+    violations = audit_build(str(folder))
+    gate(built, violations, missing_inputs(folder), allow_not_ok)
     emit_event(PASSED, resource=event_resource(built), payload=built)
     get_run_logger().info("build %s may launch: %s", built["build_id"], built["path"])
     return str(built["path"])
@@ -77,13 +83,13 @@ def audit_build(path: str) -> list[dict[str, str]]:
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
-def gate(built: dict[str, Any], violations: list[dict[str, str]], allow_not_ok: int) -> None:
+def gate(built: dict[str, Any], violations: list[dict[str, str]], missing: list[str], allow_not_ok: int) -> None:
     """Lets a build through, or says why not.
 
     Raises:
         GateError: an input that was named is missing, there is a violation, or more tasks are not ok than may be.
     """
-    if missing := missing_inputs(Path(built["path"])):
+    if missing:
         raise GateError(
             f"build {built['build_id']} lacks inputs that were named: {', '.join(missing)}; "
             "mend their paths, or take them out of the parameters."

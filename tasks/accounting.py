@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from tasks.batch import STAGE_NAMES, Batch, StageCounts, empty
+from tasks.batch import Batch, StageCounts, empty
+from tasks.terms import STAGE_NAMES
 
 
 def record(before: Batch, after: Batch, stage: str) -> Batch:

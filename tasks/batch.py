@@ -12,62 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from tasks.terms import KINDS, LEVELS, PROGRESS, REASONS, SECTIONS, SEVERITIES, STAGE_NAMES, STATUSES
 from tasks.typed_frames import dy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-# ---- the words --------------------------------------------------------------------------------------------------
-
-STAGE_NAMES = (
-    "generate_candidates",
-    "resolve_dependency_closure",
-    "apply_sensitivity_filter",
-    "apply_firewall_to_batch",
-    "score_candidates",
-    "deduplicate_candidates",
-    "select_and_pack",
-    "render_context",
-)
-SECTIONS = ("rules", "requirements", "design", "reference", "history", "brief")
-SECTION_TITLES = {
-    "rules": "Security rules",
-    "requirements": "Requirements",
-    "design": "Design",
-    "reference": "Reference",
-    "history": "History",
-    "brief": "Task",
-}
-KINDS = (
-    "user_turn",
-    "agent_msg",
-    "tool_call",
-    "tool_result",
-    "doc_snippet",
-    "retrieved_doc",
-    "memory_fact",
-    "plan_state",
-    "policy",
-)
-LEVELS = ("public", "internal", "confidential", "restricted")
-REASONS = (
-    "phase",
-    "sensitivity",
-    "duplicate",
-    "kind_limit",
-    "section_budget",
-    "budget",
-    "parent_missing_room",
-    "horizon",
-    "irrelevant",
-)
-#: How far a task is in its plan.
-PROGRESS = ("pending", "in-progress", "review", "blocked", "done", "deferred", "cancelled")
-STATUSES = ("ok", "over_budget", "fallback", "failed")
-#: How urgent a rule is, where its source says so: most urgent first. Its tag is `priority:<word>`.
-PRIORITIES = ("critical", "important", "recommended")
-PRIORITY = "priority:"
-SEVERITIES = ("info", "warning", "error")
 
 STAGE = pl.Enum(STAGE_NAMES)
 SECTION = pl.Enum(SECTIONS)

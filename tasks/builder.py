@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import threading
+import time
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -24,23 +27,24 @@ from tasks.errors import (
     InputError,
     PrebriefError,
     ReentrantBuildError,
+    SettingsError,
     StoreError,
 )
+from tasks.outputs.places import as_place
 from tasks.outputs.reader import BuildFolder
 from tasks.recovery import guarded
-from tasks.settings import load_settings
+from tasks.settings import Settings, load_settings
 from tasks.sources.inputs import Request
 from tasks.stores.bridge import BridgedStore
-from tasks.stores.protocols import is_async
-from tasks.waiting import waits_for_this_thread
+from tasks.stores.protocols import checked_store, is_async
+from tasks.waiting import Wait, awaited_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from tasks.batch import Batch
     from tasks.pipeline import Call, Stage
     from tasks.recovery import Broken
-    from tasks.settings import Settings
     from tasks.stores.protocols import ArtifactStore, AsyncArtifactStore
 
 T = TypeVar("T")
@@ -48,7 +52,10 @@ AnyPath = str | PathLike[str]
 #: What a build starts from: everything that is asked for, or its graphs.
 Graphs = Request | AnyPath | tuple[AnyPath, ...] | list[AnyPath]
 
+_SEVERAL = ("graphs", "history")  # the inputs that may be several paths
+
 _PATIENCE = 0.2  # seconds between looks at what the running build waits for
+_LONGEST_DOUBT = 5.0  # seconds that a hook may stand still while a build that it may have started waits
 
 #: The running builds that the current code was called from. Tasks and `asyncio.to_thread` inherit it.
 _INSIDE: contextvars.ContextVar[tuple[object, ...]] = contextvars.ContextVar("prebrief_inside", default=())
@@ -59,8 +66,17 @@ __all__ = ["Built", "ContextBuilder", "Hooks", "Request"]
 class Hooks(Protocol):
     """What a program is told while a build runs, in the thread that runs it. Inherit, and override what you need.
 
-    An error in a hook ends the build, which then leaves nothing behind. A hook may start builds of other builders; one
-    of its own builder is a `ReentrantBuildError`.
+    An error in a hook ends the build, which then leaves nothing behind. A hook may start builds of other builders. One
+    of its own builder can only begin when the hook is done; where the hook waits for it, that build is a
+    `ReentrantBuildError` instead:
+
+    - at once where the hook calls it, and within a second where the hook waits for it through threads that it joins,
+      futures of thread pools, event loops that it runs, or a coroutine that it sent to another loop;
+    - after five seconds where the hook stands still at an event, a condition, a queue or a future of which nobody can
+      tell who completes it. This meets any build that was asked for since that hook was called, so a hook that waits
+      so for something else should not take longer where others use its builder. Builds asked for before just wait.
+
+    A bare `Lock.acquire` or `SimpleQueue.get` cannot be told from work, and is let be.
     """
 
     def on_stage(self, name: str, counts: dict[str, int]) -> None:
@@ -78,10 +94,15 @@ class ContextBuilder:
 
     Args:
         settings: all settings; by default `PREBRIEF_*` and the defaults.
-        out: where builds go.
+        out: where builds go: a folder, or a URL such as `s3://bucket/prefix`, as text.
         store: where raw tool results go too, under `<build id>/artifact:<item id>`. A build folder is complete without.
         hooks: told how a build goes.
         store_timeout: seconds that one operation of an async store may take.
+
+    Raises:
+        InputError: `out` is no path, or `hooks` are none that a build can call.
+        SettingsError: the settings are wrong.
+        StoreError: the store lacks operations.
     """
 
     def __init__(
@@ -93,10 +114,13 @@ class ContextBuilder:
         *,
         store_timeout: float = 60.0,
     ) -> None:
+        if settings is not None and not isinstance(settings, Settings):
+            raise SettingsError(f"settings are Settings, not {_kind(settings)}; make them with load_settings(...).")
         self.settings = settings if settings is not None else load_settings()
-        self.out = Path(out)
-        self._store: Any = BridgedStore(store, store_timeout) if store is not None and is_async(store) else store
-        self._hooks = hooks
+        self.out = _place(out)
+        kept = checked_store(store) if store is not None else None
+        self._store: Any = BridgedStore(kept, store_timeout) if kept is not None and is_async(kept) else kept
+        self._hooks = _checked_hooks(hooks)
         self._lock = threading.Lock()
         self._running: _Running | None = None
         # One thread: async builds wait in a queue of their own and take no thread from the loop's executor. It ends
@@ -110,12 +134,13 @@ class ContextBuilder:
 
         Args:
             graphs: task graphs, or a whole `Request`.
-            inputs: what a `Request` has besides: `specs`, `rules`, `history`, `commands`, `tools`, `cwd`.
+            inputs: what a `Request` has besides: `specs`, `rules`, `history` (one path or several), `commands`,
+                `tools`, `cwd`.
 
         Raises:
-            InputError: there is no readable graph, or no such input.
+            InputError: there is no readable graph, no such input, or something that is no path.
             OutputError: the folder cannot be written.
-            ReentrantBuildError: a hook of a running build of this builder started it.
+            ReentrantBuildError: a hook of a running build of this builder started it and waits for it; see `Hooks`.
             StageError: tasks broke a stage and may not fall back.
             StoreError: the store refuses an artifact; the build folder is complete all the same.
         """
@@ -144,6 +169,9 @@ class ContextBuilder:
             PrebriefError: as `build_sync`.
         """
         request = request_of(graphs, inputs)
+        for name, value in (("task", task), ("tool", tool)):
+            if not isinstance(value, str):
+                raise InputError(f"{name} is a name, not {_kind(value)}; give it as text.")
         if request.tools is None:
             raise InputError("a call prompt needs a catalogue of tools; give the path of a tools/list JSON as tools.")
         built = self.build_sync(request)
@@ -163,7 +191,8 @@ class ContextBuilder:
         if self._store is not None:
             keep_artifacts(BuildFolder(built.path), self._store)
         if self._hooks is not None:
-            self._hooks.on_built(built.path)
+            with self._in_hook():
+                self._hooks.on_built(built.path)
         return built
 
     def _observed(self, call: Call) -> Call:
@@ -176,10 +205,21 @@ class ContextBuilder:
             name = stage.__name__
             alive = after.stages.filter(pl.col("stage").cast(pl.String) == name)["candidates_out"].sum()
             counts = {"shard": shard, "tasks": len(after.tasks), "candidates": int(alive), "broken": len(broken)}
-            hooks.on_stage(name, counts)
+            with self._in_hook():
+                hooks.on_stage(name, counts)
             return after, broken
 
         return observed
+
+    @contextmanager
+    def _in_hook(self) -> Iterator[None]:
+        running = self._running
+        assert running is not None, "hooks are called by a build that runs"
+        running.hook = time.monotonic()
+        try:
+            yield
+        finally:
+            running.hook = None
 
     # ---- one at a time ----
 
@@ -187,9 +227,10 @@ class ContextBuilder:
         self._refuse_reentry()  # here, too: the one worker may be the thread that waits for this
         context = contextvars.copy_context()
         future = asyncio.get_running_loop().run_in_executor(self._worker, lambda: context.run(work))
+        waiter = _Waiter(self)
         try:
             while not (await asyncio.wait({future}, timeout=_PATIENCE))[0]:
-                self._refuse_deadlock()
+                waiter.look()
         except BaseException:
             future.cancel()  # a build that is still in the queue never begins
             raise
@@ -203,8 +244,9 @@ class ContextBuilder:
             ReentrantBuildError: the build that holds it waits for this one.
         """
         self._refuse_reentry()
+        waiter = _Waiter(self)
         while not self._lock.acquire(timeout=_PATIENCE):
-            self._refuse_deadlock()
+            waiter.look()
         running = _Running()
         token = _INSIDE.set((*_INSIDE.get(), running))
         self._running = running
@@ -220,17 +262,44 @@ class ContextBuilder:
         if running is not None and (running.thread == threading.get_ident() or running in _INSIDE.get()):
             raise _reentrant()
 
-    def _refuse_deadlock(self) -> None:
-        running = self._running
-        if running is not None and waits_for_this_thread(running.thread):
-            raise _reentrant()
-
 
 class _Running:
-    """A build while it runs, and the thread it runs in."""
+    """A build while it runs: its thread, and since when the hook that it has called, if any."""
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
+        self.hook: float | None = None
+
+
+class _Waiter:
+    """A build that waits for the running one of its builder, and looks now and then whether that waits for it."""
+
+    def __init__(self, builder: ContextBuilder) -> None:
+        self._builder = builder
+        self._asked = time.monotonic()
+        self._doubt: float | None = None
+
+    def look(self) -> None:
+        """Looks once.
+
+        Raises:
+            ReentrantBuildError: the running build waits for this one, or its hook has stood still for too long.
+        """
+        running = self._builder._running  # noqa: SLF001 - the two are one
+        if running is None:
+            return
+        wait, hook, now = awaited_by(running.thread), running.hook, time.monotonic()
+        if wait is Wait.UNKNOWN and hook is not None and hook <= self._asked:
+            self._doubt = now if self._doubt is None else self._doubt
+        else:
+            self._doubt = None
+        if wait is Wait.THIS:
+            raise _reentrant()
+        if self._doubt is not None and now - self._doubt >= _LONGEST_DOUBT:
+            raise ReentrantBuildError(
+                f"a hook of the running build has stood still for {_LONGEST_DOUBT:g} s since this build of the same "
+                "builder was asked for, as if it waited for it; use another ContextBuilder, or wait for less in hooks."
+            )
 
 
 def _reentrant() -> ReentrantBuildError:
@@ -255,14 +324,52 @@ def request_of(graphs: Graphs, inputs: dict[str, Any]) -> Request:
     if isinstance(graphs, Request):
         if inputs:
             raise InputError(f"a whole Request came with {min(inputs)!r} beside it; put that into the Request.")
-        return graphs
-    named: dict[str, Any] = {name: _paths(value) for name, value in inputs.items() if value is not None}
-    listed = (graphs,) if isinstance(graphs, (str, PathLike)) else graphs
-    return Request(graphs=tuple(map(Path, listed)), **named)
+        inputs = dict(vars(graphs))
+        graphs = inputs.pop("graphs")
+    return Request(graphs=_paths("graphs", graphs), **_named(inputs))
 
 
-def _paths(value: AnyPath | Iterable[AnyPath]) -> Path | tuple[Path, ...]:
-    return Path(value) if isinstance(value, (str, PathLike)) else tuple(map(Path, value))
+def _named(inputs: Mapping[str, object]) -> dict[str, Any]:
+    return {name: _input(name, value) for name, value in inputs.items() if value is not None}
+
+
+def _input(name: str, value: object) -> Path | tuple[Path, ...]:
+    return _paths(name, value) if name in _SEVERAL else _path(name, value)
+
+
+def _path(name: str, value: object) -> Path:
+    if isinstance(value, (str, PathLike)) and isinstance(text := fspath(value), str) and "\0" not in text:
+        return Path(text)
+    raise InputError(f"{name} is a path, not {_kind(value)}; give one as text or as a Path.")
+
+
+def _place(out: object) -> Path | str:
+    path = _path("out", out)
+    return as_place(out if isinstance(out, str) else path)
+
+
+def _paths(name: str, value: object) -> tuple[Path, ...]:
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, PathLike, Mapping)):
+        return tuple(_path(f"each of {name}", one) for one in value)
+    if isinstance(value, (str, PathLike)):
+        return (_path(name, value),)
+    raise InputError(f"{name} are paths, not {_kind(value)}; give one or several, as text or as a Path.")
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, str):
+        return "a text with a NUL in it"
+    return "None" if value is None else f"of the type {type(value).__name__}"
+
+
+def _checked_hooks(hooks: Hooks | None) -> Hooks | None:
+    for name in ("on_stage", "on_built") if hooks is not None else ():
+        method = getattr(hooks, name, None)
+        if not callable(method) or isinstance(hooks, type):
+            raise InputError(f"hooks are an object with a method {name}; inherit from tasks.builder.Hooks.")
+        if inspect.iscoroutinefunction(method):
+            raise InputError(f"the hook {name} is async, and a build awaits none of its hooks; make it a plain method.")
+    return hooks
 
 
 # ---- what is kept beside ----------------------------------------------------------------------------------------
@@ -291,6 +398,9 @@ def keep_artifacts(folder: BuildFolder, store: ArtifactStore) -> None:
             raise
         except Exception as error:  # a store of one's own may raise anything
             raise StoreError(f"the store did not take {name!r} ({type(error).__name__}); check the store.") from error
+        if inspect.isawaitable(said):
+            getattr(said, "close", bool)()  # a coroutine that is never awaited would warn
+            raise StoreError("the store's put returns something to await; make it an async def, so that it is awaited.")
         if said != sha256:
             raise ArtifactDamagedError(
                 f"the store says {name!r} has SHA-256 {said!r}, the build {sha256}; check the store."

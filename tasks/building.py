@@ -3,69 +3,64 @@
 from __future__ import annotations
 
 import hashlib
-import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tasks.credentials import warm
 from tasks.outputs.identity import build_id, canonical
-from tasks.outputs.writer import existing_build, point_latest, write_build
-from tasks.pipeline import Call, Run, peak_mb
-from tasks.recovery import guarded
+from tasks.outputs.places import as_place, below, existing_build, point_latest
 from tasks.sources.files import absolute
 from tasks.sources.inputs import Inputs, Request, discover
-from tasks.sources.load import load
-from tasks.tokens import cache_folder, token_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from tasks.batch import Batch
+    from tasks.pipeline import Call
     from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
 class Built:
-    """Where a build lies, and whether this run made it or found it."""
+    """Where a build lies, and whether this run made it or found it.
+
+    For a build at a URL, `path` is a copy on this machine that goes when the process ends, and `url` is where it lies.
+    """
 
     path: Path
     fresh: bool
+    url: str | None = field(default=None, repr=False)  # it may say who logs in
 
 
-def build(request: Request, settings: Settings, out: Path, *, call: Call = guarded) -> Built:
+def build(request: Request, settings: Settings, out: Path | str, *, call: Call | None = None) -> Built:
     """Builds every task of the graphs, or finds the complete build of the same inputs and settings.
 
-    `call` calls the stages; someone who watches a build puts something around it.
+    `out` is a folder, or a URL that fsspec reaches. `call` calls the stages; someone who watches a build puts something
+    around it.
 
     Raises:
         InputError: there is no readable graph.
         OutputError: `out` cannot be written.
+        SettingsError: `out` is a URL that lost a slash.
         StageError: tasks broke a stage and may not fall back.
     """
-    place = absolute(out)  # a plugin may move the working folder
+    out = as_place(out)
+    place = out if isinstance(out, str) else absolute(out)  # a plugin may move the working folder
     inputs = discover(request, settings)
     name = build_id(listing(inputs), settings)
-    if existing_build(place, name):
+    if found := existing_build(place, name):
         point_latest(place, name)
-        return Built(out / name, fresh=False)
-    run = Run(settings, call=call)
-    with timed(run, "load"):
-        warm_all(settings)
-        loaded = load(inputs, settings)
-    finish(run, run(loaded), name, inputs, place)
-    return Built(out / name, fresh=True)
+        return built_at(out, found, fresh=False)
+    from tasks.making import finish, load_batch  # frames, stages, scanner: a build that is found needs none of them
+    from tasks.pipeline import Run
+
+    run = Run(settings, call=call) if call else Run(settings)
+    return built_at(out, finish(run, run(load_batch(run, inputs)), name, listing(inputs), place), fresh=True)
 
 
-def warm_all(settings: Settings) -> None:
-    """Loads the credential rules and the vocabulary, side by side: each takes about half a second."""
-    with ThreadPoolExecutor(1) as beside:
-        rules = beside.submit(warm, cache_folder() if settings.tokens.cache else None)
-        token_counter(settings.tokens)
-        rules.result()
+def built_at(out: Path | str, path: Path, *, fresh: bool) -> Built:
+    """A build below an output folder, its path as that was given, or below a URL, with its copy."""
+    if isinstance(out, str):
+        return Built(path, fresh=fresh, url=below(out, path.name))
+    return Built(out / path.name, fresh=fresh)
 
 
 def listing(inputs: Inputs) -> list[dict[str, Any]]:
@@ -81,17 +76,3 @@ def listing(inputs: Inputs) -> list[dict[str, Any]]:
         if row["code"].startswith("INPUT_") or row["severity"] != "info"
     ]
     return read + missed
-
-
-def finish(run: Run, batch: Batch, name: str, inputs: Inputs, out: Path) -> Path:
-    """Writes a finished batch into its place."""
-    return write_build(out, name, batch, timings=run.timings_frame(), inputs=listing(inputs), settings=run.settings)
-
-
-@contextmanager
-def timed(run: Run, step: str) -> Iterator[None]:
-    """Adds a row to the run's timings for a step around the stages."""
-    started, clock = datetime.now(UTC), time.perf_counter()
-    yield
-    row = {"stage": step, "shard": 0, "tasks": 0, "rows": 0, "started": started}
-    run.timings.append(row | {"seconds": time.perf_counter() - clock, "peak_mb": peak_mb()})

@@ -166,9 +166,18 @@ def calls(
     budget = settings.countable()
     headed = pl.col("headed").fill_null(value=False)
     short = pl.format(
-        f"The tool's schema and the brief need {{}} tokens more than the {budget} that may be counted; "
+        f"the tool's schema and the brief need {{}} tokens more than the {budget} that may be counted; "
         "raise the budget.",
         "short",
+    )
+    message = (
+        pl.when(pl.col("broke").is_not_null())
+        .then(pl.format("stage {} broke on this call.", "broke"))
+        .when(~headed & pl.col("short").is_not_null())
+        .then(short)
+        .when(~headed)
+        .then(pl.coalesce("message", pl.lit("the tool's schema may not stand in its prompt, so there is none.")))
+        .otherwise("message")
     )
     return rows.select(
         "graph",
@@ -182,13 +191,7 @@ def calls(
         prompt=pl.when(headed).then("prompt"),
         prompt_tokens=pl.when(headed).then("prompt_tokens"),
         budget_tokens=pl.lit(settings.budget_of(), pl.Int64),
-        message=pl.when(pl.col("broke").is_not_null())
-        .then(pl.format("Stage {} broke on this call.", "broke"))
-        .when(~headed & pl.col("short").is_not_null())
-        .then(short)
-        .when(~headed)
-        .then(pl.coalesce("message", pl.lit("The tool's schema may not stand in its prompt, so there is none.")))
-        .otherwise("message"),
+        message=pl.format("{}/{} calling {}: {}", "graph", "task_id", "tool", message),
     ).select(empty(Calls).columns)
 
 

@@ -36,6 +36,12 @@ class BuildMissingError(PrebriefError):
     code = "BUILD_MISSING"
 
 
+class ArtifactRefusedError(PrebriefError):
+    """A raw tool result is at or above the sensitivity floor, so it is not shown."""
+
+    code = "ARTIFACT_REFUSED"
+
+
 class CommandError(PrebriefError):
     """There is no command file of the given name, or it cannot be read or lies outside its folder."""
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import SECTION_TITLES
 from tasks.markdown import embed
+from tasks.terms import SECTION_TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from tasks.batch import SECTIONS
 from tasks.layout import PROMPT_BYTES, SEPARATOR, TRUNCATED, label, labelled, title
 from tasks.markdown import embed
+from tasks.terms import SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,25 +8,13 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from tasks.accounting import record
-from tasks.batch import (
-    LEVEL,
-    LEVELS,
-    REASON,
-    STAGE,
-    STAGE_NAMES,
-    Batch,
-    Candidates,
-    Memberships,
-    Pools,
-    Prompts,
-    empty,
-    frame_of,
-)
+from tasks.batch import LEVEL, REASON, STAGE, Batch, Candidates, Memberships, Pools, Prompts, empty, frame_of
 from tasks.errors import StageError
 from tasks.layout import blocks, title
 from tasks.lineage import lineage, with_ancestors
 from tasks.settings import Settings
 from tasks.stages.scoring import KIND_PRIORITY, PENALTY_TOKENS
+from tasks.terms import LEVELS, STAGE_NAMES
 from tasks.tokens import token_counter
 
 Stage = Callable[[Batch, Settings], Batch]

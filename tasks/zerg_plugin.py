@@ -1,7 +1,7 @@
 """The context plugin of ZERG: serves each task's context from the newest build, and builds where there is none.
 
-ZERG finds it by the entry-point group `zerg.plugins` and calls it once a task. Nothing of ZERG is imported; heavy
-imports wait until the first call.
+ZERG finds it by the entry-point group `zerg.plugins`, makes one, and calls it once a task. Nothing of ZERG is imported;
+heavy imports wait until the first call.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import hashlib
 import json
 import logging
 import os
+import sys
 import tempfile
+from abc import ABCMeta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 OUT_VARIABLE = "PREBRIEF_OUT"
 
 _GRAPH_VARIABLE = "ZERG_TASK_GRAPH"
+_ZERG_PLUGINS = "zerg.plugins"  # the module that holds the class which ZERG asks its context plugins to be of
 _LOG = logging.getLogger(__name__)
 
 
@@ -39,6 +42,7 @@ class PrebriefContext:
     """
 
     def __init__(self, out: Path | None = None, *, fallback_to_full: bool | None = None) -> None:
+        _pass_for_context_plugin(type(self))
         self._out = out
         self._fallback = fallback_to_full
         self._builds: dict[str, BuildFolder] = {}
@@ -107,8 +111,8 @@ class PrebriefContext:
 
         return BuildFolder(find_build(self._place()))
 
-    def _place(self) -> Path:
-        return self._out or Path(os.environ.get(OUT_VARIABLE) or "builds")
+    def _place(self) -> Path | str:
+        return self._out or os.environ.get(OUT_VARIABLE) or "builds"
 
     def _found(self, task_graph: dict[str, Any]) -> BuildFolder | None:
         """The newest build, where one of its inputs still lies there and is this graph."""
@@ -148,6 +152,17 @@ class PrebriefContext:
             return _settings().policy.fallback_to_full
         except PrebriefError:
             return True
+
+
+def _pass_for_context_plugin(own: type) -> None:
+    """Makes a class one of ZERG's context plugins, where ZERG is loaded.
+
+    ZERG takes in only instances of its abstract class. Whoever makes an instance to be asked so has that class already,
+    whichever of the two modules was imported first.
+    """
+    known = getattr(sys.modules.get(_ZERG_PLUGINS), "ContextPlugin", None)
+    if isinstance(known, ABCMeta):
+        known.register(own)
 
 
 def _settings() -> Settings:

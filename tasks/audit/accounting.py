@@ -9,7 +9,7 @@ import polars as pl
 
 from tasks.audit.reading import sample
 from tasks.audit.violation import Check, Violation
-from tasks.batch import REASONS, STAGE_NAMES
+from tasks.terms import REASONS, STAGE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

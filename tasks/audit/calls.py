@@ -1,11 +1,13 @@
 """Call prompts: each is of a task of the build, headed by its tool's schema, and hashed; one without says why.
 
-Their budget, structure, credentials and raw text are looked at where those of contexts are.
+The JSON of a schema must parse, on one line within a fence of its own. Budget, structure, credentials and raw text are
+looked at where those of contexts are.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING
 
 from tasks.audit.violation import Check, Violation
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 _FRAME = "calls.parquet"
 _HEAD = "[TOOL SCHEMA]"
+_ARGUMENTS, _CONSTRAINTS, _EXAMPLES = "Arguments:", "Constraints:", "Examples:"
+_OPEN, _CLOSE = "```json", "```"
 
 
 class Calls(Check):
@@ -53,3 +57,36 @@ def _faults(prompt: str | None, status: str | None, message: str | None, sha256:
         yield f"it is not headed by {_HEAD}."
     if any(line == _HEAD for line in prompt.split("\n")[1:]):
         yield f"{_HEAD} stands there more than once."
+    yield from _schema_faults(prompt.split("\n"))
+
+
+def _schema_faults(lines: list[str]) -> Iterator[str]:
+    """What is wrong with the fences of the schema; a description is quoted, so that no line of it is a head."""
+    if _ARGUMENTS not in lines:
+        yield "its schema has no arguments."
+        return
+    place = lines.index(_ARGUMENTS) + 1
+    if not _is_json(lines, place, dict):
+        yield "its arguments are no JSON object on one line within a fence."
+    place = _next_part(lines, place)
+    if lines[place : place + 1] == [_CONSTRAINTS]:
+        place = _next_part(lines, place)
+    if lines[place : place + 1] == [_EXAMPLES]:
+        for first in range(place + 1, _next_part(lines, place) - 1, 3):
+            if not _is_json(lines, first):
+                yield f"line {first + 1} begins an example that is no JSON on one line within a fence."
+                return
+
+
+def _next_part(lines: list[str], place: int) -> int:
+    """The line after the next blank one."""
+    return lines.index("", place) + 1 if "" in lines[place:] else len(lines)
+
+
+def _is_json(lines: list[str], place: int, kind: type = object) -> bool:
+    """Whether a fence of three lines stands there that holds JSON of a kind."""
+    try:
+        opened, text, closed = lines[place : place + 3]
+        return (opened, closed) == (_OPEN, _CLOSE) and isinstance(json.loads(text, parse_int=float), kind)
+    except (ValueError, RecursionError):
+        return False

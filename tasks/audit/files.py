@@ -9,8 +9,8 @@ import polars as pl
 
 from tasks.audit.reading import CHECK, FRAMES, OPTIONAL, sample
 from tasks.audit.violation import Check, Violation
-from tasks.batch import KINDS, LEVELS, SECTIONS, SEVERITIES, STATUSES
 from tasks.outputs.reader import MANIFEST
+from tasks.terms import KINDS, LEVELS, SECTIONS, SEVERITIES, STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,9 +16,9 @@ import polars as pl
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from tasks.audit.violation import Violation
-from tasks.batch import LEVELS, SECTIONS
 from tasks.outputs.names import file_places
 from tasks.outputs.reader import MANIFEST
+from tasks.terms import LEVELS, SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

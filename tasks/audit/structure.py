@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markdown_it import MarkdownIt
 
 from tasks.audit.violation import Check, Violation
-from tasks.batch import SECTION_TITLES, SECTIONS
+from tasks.terms import SECTION_TITLES, SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

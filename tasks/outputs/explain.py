@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tasks.batch import LEVELS, PRIORITY
 from tasks.errors import BuildMissingError
 from tasks.settings import Settings
+from tasks.terms import LEVELS, PRIORITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import LEVELS, SECTIONS, STAGE_NAMES, Artifacts, Batch, Findings, Items, Timings, empty
+from tasks.batch import Artifacts, Batch, Findings, Items, Timings, empty
 from tasks.outputs.reader import PROMPT_COLUMNS
+from tasks.terms import LEVELS, SECTIONS, STAGE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

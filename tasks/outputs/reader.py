@@ -12,6 +12,7 @@ import polars as pl
 
 from tasks.errors import BuildMissingError
 from tasks.outputs.names import file_places
+from tasks.outputs.places import as_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,12 +39,20 @@ PROMPT_COLUMNS = (
 _SHOWN = 5  # names that an error lists
 
 
-def find_build(place: Path) -> Path:
+def find_build(place: Path | str) -> Path:
     """The build folder at `place`: that folder itself, or the newest build of an output folder.
+
+    Of a build at a URL it is a copy, checked against its manifest, that goes when the process ends.
 
     Raises:
         BuildMissingError: there is no complete build; the sentence ends in the command to run next.
+        SettingsError: `place` is a URL that lost a slash.
     """
+    place = as_place(place)
+    if isinstance(place, str):
+        from tasks.outputs.remote import fetch_build
+
+        return fetch_build(place)
     for folder in (place, place / LATEST):
         if (folder / MANIFEST).is_file():
             return folder.resolve()

@@ -8,14 +8,14 @@ import os
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasks.errors import OutputError
 from tasks.outputs import frames
 from tasks.outputs.identity import MANIFEST, TIMINGS, is_complete, manifest
 from tasks.outputs.names import file_places
+from tasks.outputs.places import PART, clear_remains, folder_lock, point_latest, refusing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 
     from tasks.batch import Batch
     from tasks.settings import Settings
-
-LATEST = "latest"
-_PART = ".part-"
-
-
-def existing_build(out: Path, name: str) -> Path | None:
-    """The complete build of this id, its hashes checked; None where there is none."""
-    folder = out / name
-    return folder if is_complete(folder) else None
 
 
 def write_build(
@@ -58,18 +49,6 @@ def write_build(
             _publish(out, part, name)
         point_latest(out, name)
     return out / name
-
-
-@contextmanager
-def refusing(out: Path) -> Iterator[None]:
-    """Turns what the file system refuses into one sentence."""
-    try:
-        yield
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise OutputError(
-            f"the build cannot be written to {out} ({why}); free space or choose another --out."
-        ) from error
 
 
 def write_files(
@@ -133,9 +112,9 @@ def _write_artifacts(folder: Path, batch: Batch) -> None:
 @contextmanager
 def _part(out: Path) -> Iterator[Path]:
     """A folder to write in, locked while this process lives and gone afterwards unless it was moved."""
-    with _folder_lock(out):
-        _clear_remains(out)
-        part = Path(tempfile.mkdtemp(prefix=_PART, dir=out))
+    with folder_lock(out):
+        clear_remains(out)
+        part = Path(tempfile.mkdtemp(prefix=PART, dir=out))
         lock = os.open(part, os.O_RDONLY)
         fcntl.flock(lock, fcntl.LOCK_EX)
     try:
@@ -146,55 +125,14 @@ def _part(out: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def _clear_remains(out: Path) -> None:
-    """Removes what runs that died left behind: their locks went with them. The folder's lock must be held."""
-    for part in sorted(out.glob(f"{_PART}*")):
-        if part.is_symlink() or not part.is_dir():
-            part.unlink(missing_ok=True)
-            continue
-        with suppress(OSError):
-            lock = os.open(part, os.O_RDONLY)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(part, ignore_errors=True)
-            finally:
-                os.close(lock)
-
-
-@contextmanager
-def _folder_lock(out: Path) -> Iterator[None]:
-    """Only one run at a time changes what an output folder lists."""
-    lock = os.open(out, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
-
-
 def _publish(out: Path, part: Path, name: str) -> None:
-    with _folder_lock(out):
+    with folder_lock(out):
         place = out / name
         if is_complete(place):
             return
         if place.is_symlink() or place.is_file():
             place.unlink()
         elif place.exists():
-            place.rename(Path(tempfile.mkdtemp(prefix=_PART, dir=out)) / name)
+            place.rename(Path(tempfile.mkdtemp(prefix=PART, dir=out)) / name)
         part.rename(place)
-        _clear_remains(out)
-
-
-def point_latest(out: Path, name: str) -> None:
-    """Makes `latest` the build of this id, in one step, and clears what runs that died left behind."""
-    with refusing(out), _folder_lock(out):
-        _clear_remains(out)
-        link = out / LATEST
-        if link.is_symlink() and link.readlink() == Path(name):
-            return
-        if link.exists() and not link.is_symlink():
-            raise OutputError(f"{link} is no link that prebrief made; move it away and run again.")
-        fresh = out / f"{_PART}{os.getpid()}-{LATEST}"
-        fresh.unlink(missing_ok=True)
-        fresh.symlink_to(name)
-        fresh.replace(link)
+        clear_remains(out)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from tasks.batch import PRIORITIES, PRIORITY
 from tasks.scopes import ENGINEERING, glob_scope
 from tasks.sources.files import InputFile, decode, exists, read_inside
 from tasks.sources.findings import Findings, Row, finding, shown
 from tasks.sources.identity import component
 from tasks.sources.masking import MASKED, credential_finding
+from tasks.terms import PRIORITIES, PRIORITY
 from tasks.text import clean, one_line
 
 if TYPE_CHECKING:

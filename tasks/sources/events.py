@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tasks.batch import KINDS, LEVELS
 from tasks.sources.findings import Findings, shown
 from tasks.sources.times import microseconds
 from tasks.sources.values import UnreadableJsonError, compact_json, flattened, name_of, parse_json, scalar
+from tasks.terms import KINDS, LEVELS
 from tasks.text import clean, one_line
 
 if TYPE_CHECKING:

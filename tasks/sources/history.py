@@ -11,7 +11,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tasks.batch import LEVELS
 from tasks.sources.events import OUTER_LABELS, Event, events_of
 from tasks.sources.files import InputFile, decode
 from tasks.sources.findings import Findings, Row
@@ -19,6 +18,7 @@ from tasks.sources.identity import Names, component, digest, shortened
 from tasks.sources.masking import MASKED, credential_finding
 from tasks.sources.times import effective_times
 from tasks.sources.values import UnreadableJsonError, compact_json, parse_json
+from tasks.terms import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

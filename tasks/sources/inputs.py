@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.batch import SECTIONS
 from tasks.resources import bundled_rules
 from tasks.scopes import CORE, ENGINEERING, SCOPE_FILES
 from tasks.sources.commands import CommandFile, find_commands
@@ -15,13 +14,14 @@ from tasks.sources.files import InputFile, Labels, absolute, exists, read_input,
 from tasks.sources.findings import Row, finding
 from tasks.sources.plan_files import Plan, PlanFile, named_plans, read_plan
 from tasks.sources.plans import DEFAULT
-from tasks.sources.plugin_items import PluginRead, read_plugins
 from tasks.sources.specs import find_specs, fixed_part, spec_paths
+from tasks.terms import SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tasks.settings import Settings
+    from tasks.sources.plugin_items import PluginRead
 
 _BUNDLED = "prebrief/rules"
 
@@ -129,10 +129,18 @@ def discover(request: Request, settings: Settings) -> Inputs:
         logs=tuple(file for _, file in logs),
         commands=tuple(commands),
         engineering=tuple(engineering),
-        plugins=tuple(read_plugins(request, settings)),
+        plugins=_plugins(request, settings),
         tools=tools[0][1] if tools else None,
         findings=tuple(findings),
     )
+
+
+def _plugins(request: Request, settings: Settings) -> tuple[PluginRead, ...]:
+    if not settings.sources.plugins:
+        return ()
+    from tasks.sources.plugin_items import read_plugins  # brings typed frames, which no other discovery needs
+
+    return tuple(read_plugins(request, settings))
 
 
 def _folders(request: Request, plans: Iterable[Plan], settings: Settings, cwd: Path) -> list[Path]:

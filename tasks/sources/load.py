@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
-from tasks.batch import LEVELS, SECTIONS, Batch, Findings, Items, frame_of, number
+from tasks.batch import Batch, Findings, Items, frame_of, number
 from tasks.budgets import allocate
 from tasks.errors import InputError
 from tasks.scopes import CORE, scopes_of_all
@@ -27,6 +27,7 @@ from tasks.sources.plugin_items import PLUGIN_TEXTS, PluginRead, plugin_items
 from tasks.sources.rules import rule_items
 from tasks.sources.specs import spec_items
 from tasks.sources.tools import read_tools, unknown_tools
+from tasks.terms import LEVELS, SECTIONS
 from tasks.tokens import token_counter
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tasks.sources.documents import read_document
 from tasks.sources.files import InputFile, absolute, decode, exists, is_folder, read_input, read_inside
 from tasks.sources.findings import Row, finding
 from tasks.sources.masking import MARKER, MASKED, strings_of
-from tasks.sources.plans import DEFAULT, formats, found_in, recognised
+from tasks.sources.plans import default_format, formats, found_in, recognised
 from tasks.sources.plans.plan import DOCUMENT_ROLES, TASK_TEXTS, GraphRead, PlanFormat, PlanSource, Role
 from tasks.sources.values import UnreadableJsonError, parse_json
 
@@ -91,7 +91,7 @@ def named_plans(paths: Iterable[Path], settings: Settings) -> list[Plan]:
 def read_graph(file: InputFile, settings: Settings) -> GraphRead:
     """What a plan says by itself, without the files beside it. Never raises."""
     text, odd = decode(file)
-    plan = _format(settings) or recognised(text) or formats()[DEFAULT]
+    plan = _format(settings) or recognised(text) or default_format()
     read = plan.read(PlanSource(file, text, tag=settings.plan.tag))
     return replace(read, findings=odd + read.findings)
 
@@ -106,8 +106,8 @@ def _format(settings: Settings) -> PlanFormat | None:
 def _plan(path: Path, times: int, given: PlanFormat | None, settings: Settings) -> Plan:
     content = read_input(path, path.name, settings.reading.max_bytes)
     if not isinstance(content, InputFile):
-        return Plan(path, times, given or formats()[DEFAULT], content)
-    return Plan(path, times, given or recognised(decode(content)[0]) or formats()[DEFAULT], content)
+        return Plan(path, times, given or default_format(), content)
+    return Plan(path, times, given or recognised(decode(content)[0]) or default_format(), content)
 
 
 def read_plan(plan: Plan, label_of: Callable[[Path], str], settings: Settings) -> tuple[PlanFile | None, list[Row]]:

@@ -45,12 +45,13 @@ def note_items(said: Iterable[Mapping[str, Any]], section_place: int) -> Iterato
         if entry["place"] != "note" or not entry["text"].strip():
             continue
         time = entry["time"]
+        text = f"Note on {entry['task_id']}:\n\n{entry['text']}"  # others, who build on the task, read it too
         yield {
-            **_row(entry, entry["text"], names, "note"),
+            **_row(entry, text, names, "note"),
             "section": "history",
             "kind": "memory_fact",
             "trusted": False,
-            "redactions": count_masked(entry["text"]),
+            "redactions": count_masked(text),
             "order": (section_place, time is not None, time or 0, f"plan/{entry['graph']}", count),
         }
 

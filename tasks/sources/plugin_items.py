@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from tasks.batch import KINDS, LEVELS, SECTIONS, SEVERITIES, empty
+from tasks.batch import empty
 from tasks.plugins import Found, find_plugins
 from tasks.sources.files import InputFile
 from tasks.sources.findings import Findings, Row, shown
 from tasks.sources.identity import Names, digest, shortened
 from tasks.sources.masking import MASKED, credential_finding
+from tasks.sources.shelter import sheltered
+from tasks.terms import KINDS, LEVELS, SECTIONS, SEVERITIES
 from tasks.text import clean, one_line
 from tasks.typed_frames import dy
 
@@ -38,8 +38,6 @@ _OPEN_SECTIONS = tuple(section for section in SECTIONS if section != "brief")
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 _LONGEST_REASON = 200
-#: Whatever a plugin raises, the others run; an exit is none of prebrief's, and a panic within Polars no `Exception`.
-_WHATEVER = (Exception, SystemExit, pl.exceptions.PanicException)
 
 
 class PluginRows(dy.Schema):
@@ -85,7 +83,11 @@ class PluginRead:
 
 
 def read_plugins(request: Request, settings: Settings) -> list[PluginRead]:
-    """Runs the plugins that the settings ask for, by name. Never raises; what a plugin prints goes to stderr."""
+    """Runs the plugins that the settings ask for, by name.
+
+    Nothing that a plugin raises is passed on, but for the user's own interrupt. What it prints goes to stderr, and the
+    working folder is the same afterwards.
+    """
     return [_read(found, request) for found in find_plugins(settings)]
 
 
@@ -120,13 +122,15 @@ def _read(found: Found, request: Request) -> PluginRead:
     findings = Findings(f"plugin:{found.name}")
     rows: list[dict[str, Any]] = []
     try:
-        with redirect_stdout(sys.stderr):
+        with sheltered():
             plugin = found.make()
             given, odd = plugin.load(request)
             rows = list(_rows(given, request, findings))
-        for row in odd:
-            _pass_on(row, findings)
-    except _WHATEVER as error:
+            for row in odd:
+                _pass_on(row, findings)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - exits, cancellations and panics of libraries are no `Exception`
         rows = []
         message = f"It failed ({_reason(error, request)}); nothing of it was taken."
         findings.add("error", "PLUGIN_FAILED", message)
@@ -140,7 +144,11 @@ def _read(found: Found, request: Request) -> PluginRead:
 
 def _reason(error: BaseException, request: Request) -> str:
     """The kind of an error and the first line of what it says, without what differs from run to run."""
-    said = one_line(str(error).strip().partition("\n")[0]).replace(f"{request.cwd}/", "")
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - an error of a plugin's own may fail at that, too
+        said = ""
+    said = one_line(said.strip().partition("\n")[0]).replace(f"{request.cwd}/", "")
     said = _ADDRESS.sub("0x…", said)[:_LONGEST_REASON]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 

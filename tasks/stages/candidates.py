@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import PRIORITY, REASON, STAGE, Batch
+from tasks.batch import REASON, STAGE, Batch
 from tasks.passages import headings, is_document, words_with_headings
+from tasks.reach import bits_of, reached
 from tasks.scopes import EVERY_TASK, in_glob_scope, is_glob_scope, scopes_of
+from tasks.terms import PRIORITY
 from tasks.text import keywords
 
 if TYPE_CHECKING:
@@ -133,9 +135,10 @@ def _scopes(batch: Batch) -> pl.DataFrame:
 
 
 def _earlier_tasks(batch: Batch) -> pl.DataFrame:
-    """`task, graph, task_id` of every task that a task comes after, directly or not; cycles end by themselves.
+    """`task, graph, task_id` of every task with a history that a task comes after, directly or not; cycles are safe.
 
-    The batch knows of tasks that are not built by it, too: what they did is there to build on.
+    The batch knows of tasks that are not built by it, too: what they did is there to build on. Only tasks to which
+    something belongs are listed: in a long chain all others would be rows without a use, by the square of its length.
     """
     tasks = batch.tasks.select("task", "graph", "task_id", "dependencies")
     own = tasks.select("graph", "task_id", pl.col("dependencies").alias("earlier"))
@@ -146,24 +149,30 @@ def _earlier_tasks(batch: Batch) -> pl.DataFrame:
         .sort("graph", "task_id")
         .with_row_index("node")
     )
-    edges = (
+    steps = (
         named.join(nodes, on=["graph", "task_id"])
         .join(nodes.rename({"task_id": "earlier", "node": "next"}), on=["graph", "earlier"])
-        .select("node", "next")
+        .sort("node", "next")
+        .group_by("node", maintain_order=True)
+        .agg("next")
     )
-    starts = tasks.join(nodes, on=["graph", "task_id"]).select("task", "node")
-    reached = frontier = starts.join(edges, on="node").select("task", node="next").unique()
-    while len(frontier):
-        frontier = (
-            frontier.join(edges, on="node")
-            .select("task", node="next")
-            .unique()
-            .join(reached, on=["task", "node"], how="anti")
-        )
-        reached = pl.concat([reached, frontier])
-    return (
-        reached.join(starts, on=["task", "node"], how="anti").join(nodes, on="node").select("task", "graph", "task_id")
+    leads_to = reached(dict(steps.iter_rows()))
+    history = batch.items.filter(pl.col("section").cast(pl.String) == "history").select("graph", "task_id").unique()
+    owners = pl.concat(
+        [
+            nodes.join(history, on=["graph", "task_id"], how="semi"),
+            nodes.join(history.filter(pl.col("graph").is_null()), on="task_id", how="semi"),
+        ]
     )
+    wanted = sum(1 << node for node in owners["node"].unique())
+    starts = tasks.join(nodes, on=["graph", "task_id"]).sort("task").select("task", "node")
+    rows = [
+        (task, other)
+        for task, node in starts.iter_rows()
+        for other in bits_of(leads_to.get(node, 0) & wanted & ~(1 << node))
+    ]
+    found = pl.DataFrame(rows, schema={"task": pl.UInt32, "node": nodes.schema["node"]}, orient="row")
+    return found.join(nodes, on="node").select("task", "graph", "task_id")
 
 
 def _documents(batch: Batch, settings: Settings) -> pl.DataFrame:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import PRIORITIES, PRIORITY, REASON, STAGE, Batch
+from tasks.batch import REASON, STAGE, Batch
 from tasks.layout import blocks
 from tasks.lineage import lineage, with_ancestors
 from tasks.passages import bare_headings
 from tasks.purse import Choice, Offer, Purse
+from tasks.terms import PRIORITIES, PRIORITY
 from tasks.tokens import TokenCounter, token_counter
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import REASON, SECTIONS, STAGE, Batch, Prompts, frame_of
+from tasks.batch import REASON, STAGE, Batch, Prompts, frame_of
 from tasks.layout import END, LEAD, LEADING, PINNED, PROMPT_BYTES, SEPARATOR, compose, label, labelled, title, units
 from tasks.lineage import lineage
+from tasks.terms import SECTIONS
 from tasks.tokens import TokenCounter, token_counter
 
 if TYPE_CHECKING:

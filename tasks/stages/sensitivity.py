@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import LEVEL, LEVELS, REASON, STAGE, Batch
+from tasks.batch import LEVEL, REASON, STAGE, Batch
 from tasks.lineage import lineage
+from tasks.terms import LEVELS
 from tasks.tokens import token_counter
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import concurrent.futures
 import inspect
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tasks.errors import StoreTimeoutError
 
@@ -22,8 +22,8 @@ _JOIN_SECONDS = 5.0
 class BridgedStore:
     """The synchronous face of an async store.
 
-    The loop's thread starts with the first call. It ends when this object is collected, or with the process: nobody
-    has to close anything.
+    What the store returns is passed on as it is. The loop's thread starts with the first call. It ends when this object
+    is collected, or with the process: nobody has to close anything.
     """
 
     def __init__(self, store: ArtifactStore | AsyncArtifactStore, timeout: float) -> None:
@@ -36,19 +36,19 @@ class BridgedStore:
 
     def put(self, handle: str, data: bytes) -> str:
         """See `ArtifactStore.put`."""
-        return str(self._call(self._store.put, handle, data))
+        return cast("str", self._call(self._store.put, handle, data))
 
     def get(self, handle: str) -> bytes:
         """See `ArtifactStore.get`."""
-        return bytes(self._call(self._store.get, handle))
+        return cast("bytes", self._call(self._store.get, handle))
 
     def exists(self, handle: str) -> bool:
         """See `ArtifactStore.exists`."""
-        return bool(self._call(self._store.exists, handle))
+        return cast("bool", self._call(self._store.exists, handle))
 
     def list(self, prefix: str = "") -> list[str]:
         """See `ArtifactStore.list`."""
-        return list(self._call(self._store.list, prefix))
+        return cast("list[str]", self._call(self._store.list, prefix))
 
     def delete(self, handle: str) -> None:
         """See `ArtifactStore.delete`."""

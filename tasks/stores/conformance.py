@@ -58,7 +58,8 @@ def gives_back_what_was_put(store: ArtifactStore) -> None:
         handle = f"artifact:{number}"
         _equal(store.put(handle, data), hashlib.sha256(data).hexdigest(), "put returns the SHA-256")
         _equal(store.get(handle), data, "get returns what was put")
-        _true(store.exists(handle), "what was put exists")
+        _equal(type(store.get(handle)), bytes, "get returns bytes")
+        _is(store.exists(handle), True, "what was put exists")
 
 
 def takes_any_text_as_a_handle(store: ArtifactStore) -> None:
@@ -96,7 +97,7 @@ def misses_what_is_not_there(store: ArtifactStore) -> None:
     store.put("a", b"1")
     _raises(ArtifactMissingError, store.get, "b")
     _raises(ArtifactMissingError, store.delete, "b")
-    _true(not store.exists("b"), "what was never put does not exist")
+    _is(store.exists("b"), False, "what was never put does not exist")
 
 
 def lists_in_order(store: ArtifactStore) -> None:
@@ -114,7 +115,7 @@ def deletes_one_and_no_other(store: ArtifactStore) -> None:
     store.put("a", b"same")
     store.put("b", b"same")
     store.delete("a")
-    _true(not store.exists("a"), "what was deleted is gone")
+    _is(store.exists("a"), False, "what was deleted is gone")
     _raises(ArtifactMissingError, store.get, "a")
     _raises(ArtifactMissingError, store.delete, "a")
     _equal(store.get("b"), b"same", "equal content under another handle stays")
@@ -156,9 +157,9 @@ CHECKS: tuple[Callable[[ArtifactStore], None], ...] = (
 )
 
 
-def _true(fact: bool, law: str) -> None:
-    if not fact:
-        raise AssertionError(f"{law}: it does not hold")
+def _is(found: object, wanted: bool, law: str) -> None:
+    if found is not wanted:
+        raise AssertionError(f"{law}: found {str(found)[:200]}, wanted {wanted}")
 
 
 def _equal(found: object, wanted: object, law: str) -> None:

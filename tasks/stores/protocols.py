@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from tasks.errors import ArtifactConflictError, ArtifactDamagedError, ArtifactMissingError, HandleError
+from tasks.errors import ArtifactConflictError, ArtifactDamagedError, ArtifactMissingError, HandleError, StoreError
 
 OPERATIONS = ("put", "get", "exists", "list", "delete")
 
@@ -71,6 +71,23 @@ class AsyncArtifactStore(Protocol):
     async def delete(self, handle: str) -> None:
         """See `ArtifactStore.delete`."""
         ...
+
+
+S = TypeVar("S", bound=ArtifactStore | AsyncArtifactStore)
+
+
+def checked_store(store: S) -> S:
+    """The store itself.
+
+    Raises:
+        StoreError: it lacks operations.
+    """
+    if isinstance(store, type):
+        raise StoreError(f"{store.__name__} is a class of stores; give a store made of it.")
+    if lacking := [name for name in OPERATIONS if not callable(getattr(store, name, None))]:
+        made = "; open_store(...) makes one of a URL" if isinstance(store, str) else ""
+        raise StoreError(f"the store of type {type(store).__name__} has no {' and no '.join(lacking)}{made}.")
+    return store
 
 
 def is_async(store: ArtifactStore | AsyncArtifactStore) -> bool:

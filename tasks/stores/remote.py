@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 from tasks.errors import PrebriefError, StoreError
 from tasks.stores.folder import FolderStore
 from tasks.stores.records import RecordStore
+from tasks.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+_LONGEST_REASON = 200
 _LOCAL = ("file", "local")
 _FLAT = {"s3", "s3a", "gs", "gcs", "abfs", "az", "oss", "memory"}  # no folders to make; on S3 that would make a bucket
-_USER = re.compile(r"(?<=://)[^/@]*@")  # who logs in, perhaps by a password
+_USER = re.compile(r"(?<=://)[^\s?#]*@")  # who logs in, perhaps by a password, which may hold any sign
+_REST = re.compile(r"[?#].*", re.DOTALL)
+_SINGLE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(?!/)")  # two letters at least: one is a drive
 
 
 def open_store(url: str, **options: Any) -> FolderStore | FsspecStore:  # noqa: ANN401 - each file system has its own
@@ -28,14 +32,17 @@ def open_store(url: str, **options: Any) -> FolderStore | FsspecStore:  # noqa: 
         options: what fsspec's file system takes, such as `endpoint_url` for S3.
 
     Raises:
-        StoreError: the URL is not understood, or the library that it needs is not installed.
+        StoreError: the URL is not understood, or the library that it needs is not installed. No message names who logs
+            in, nor what stands behind a question mark.
     """
     import fsspec
 
+    if single := _SINGLE.match(url):
+        raise StoreError(f"a store at {single[1]}:/ is neither a URL nor a path; write {single[1]}://.")
     try:
         path = fsspec.core.strip_protocol(url) if fsspec.utils.get_protocol(url) in _LOCAL else None
     except (ValueError, ImportError) as error:
-        raise _not_opened(url, error) from error
+        raise _not_opened(url, error) from cause(url, error)
     return FsspecStore(url, **options) if path is None else FolderStore(path)
 
 
@@ -54,12 +61,12 @@ class FsspecStore(RecordStore):
         """Opens the file system; `options` are its own, such as `endpoint_url`. Nothing is written yet."""
         import fsspec
 
-        self._url = _shown(url)
+        self._url = url
         self._lock = threading.RLock()
         try:
             self._files, root = fsspec.core.url_to_fs(url, **options)
-        except Exception as error:  # file systems raise what they like
-            raise _not_opened(url, error) from error
+        except Exception as error:  # noqa: BLE001 - file systems raise what they like
+            raise _not_opened(url, error) from cause(url, error)
         self._root = root.rstrip("/")
         given = self._files.protocol
         self._has_folders = _FLAT.isdisjoint([given] if isinstance(given, str) else given)
@@ -109,15 +116,29 @@ class FsspecStore(RecordStore):
             yield
         except PrebriefError:
             raise
-        except Exception as error:  # file systems raise what they like
-            why = f"{type(error).__name__}: {error}"[:200]
-            raise StoreError(f"the store {self._url} cannot be used ({why}); check its address and access.") from error
+        except Exception as error:  # noqa: BLE001 - file systems raise what they like
+            why = said(self._url, error)
+            raise StoreError(
+                f"the store {shown(self._url)} cannot be used ({why}); check its address and access."
+            ) from cause(self._url, error)
 
 
 def _not_opened(url: str, error: Exception) -> StoreError:
     extra = "; install prebrief[s3]" if isinstance(error, ImportError) and url.startswith("s3") else ""
-    return StoreError(f"the store {_shown(url)} cannot be opened ({type(error).__name__}: {error}){extra}.")
+    return StoreError(f"the store {shown(url)} cannot be opened ({said(url, error)}){extra}.")
 
 
-def _shown(url: str) -> str:
-    return _USER.sub("", url)
+def shown(url: str) -> str:
+    """A URL without who logs in and without its query, each part of a chain for itself."""
+    return "::".join(_REST.sub("?…", _USER.sub("…@", part)) for part in url.split("::"))
+
+
+def said(url: str, error: Exception) -> str:
+    """What a file system says on one line; only the kind of its error where the URL holds what it may repeat."""
+    kind = type(error).__name__
+    return kind if shown(url) != url else f"{kind}: {one_line(str(error))}"[:_LONGEST_REASON]
+
+
+def cause(url: str, error: Exception) -> Exception | None:
+    """What to raise an error from: nothing where the URL holds what a traceback would repeat."""
+    return error if shown(url) == url else None

@@ -12,11 +12,12 @@ from typing import ClassVar
 
 import pytest
 
-from tasks.batch import STAGE_NAMES, Batch
+from tasks.batch import Batch
 from tasks.building import build
 from tasks.errors import InputError, OutputError, SettingsError
 from tasks.settings import Settings
 from tasks.sources.inputs import Request
+from tasks.terms import STAGE_NAMES
 from tests.flows.serving import contents, eventually
 
 AROUND = 2  # load and write

@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import gc
+import queue
 import re
 import threading
 import time
@@ -21,6 +22,7 @@ from tasks.errors import (
     BuildMissingError,
     InputError,
     ReentrantBuildError,
+    SettingsError,
     StoreError,
     StoreTimeoutError,
 )
@@ -138,6 +140,54 @@ def test_an_unknown_input_is_named(request_):
         request_of(request_, {"specs": "x"})
 
 
+def test_history_may_be_one_path_or_several(request_, out):
+    folder = request_.cwd
+    graph, log = folder / "plan" / "task-graph.json", folder / "logs" / "history.jsonl"
+    wanted = Request(graphs=(graph,), history=(log,), cwd=folder)
+    for given in (log, str(log), [log], (str(log),), iter([log])):
+        assert request_of(graph, {"history": given, "cwd": folder}) == wanted
+    assert request_of(Request(graphs=str(graph), history=str(log), cwd=str(folder)), {}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("graphs", "inputs", "said"),
+    [
+        (None, {}, "graphs are paths, not None"),
+        (5, {}, "graphs are paths, not of the type int"),
+        (b"plan.json", {}, "graphs are paths, not of the type bytes"),
+        ({"feature": "f", "tasks": []}, {}, "graphs are paths, not of the type dict"),
+        ([None], {}, "each of graphs is a path, not None"),
+        ("a\0b", {}, "graphs is a path, not a text with a NUL"),
+        ("plan.json", {"specs": ["a"]}, "specs is a path, not of the type list"),
+        ("plan.json", {"rules": 5}, "rules is a path, not of the type int"),
+        ("plan.json", {"tools": ("a", "b")}, "tools is a path, not of the type tuple"),
+        ("plan.json", {"cwd": 5}, "cwd is a path"),
+        ("plan.json", {"history": 5}, "history are paths, not of the type int"),
+        ("plan.json", {"history": ["a", 5]}, "each of history is a path, not of the type int"),
+        (Request(graphs=None), {}, "graphs are paths, not None"),
+    ],
+)
+def test_what_is_no_path_is_named_in_one_sentence(graphs, inputs, said, out):
+    builder = ContextBuilder(out=out)
+    for run in (builder.build_sync, lambda *a, **b: asyncio.run(builder.build(*a, **b))):
+        with pytest.raises(InputError, match=said):
+            run(graphs, **inputs)
+
+
+def test_what_a_builder_is_made_of_is_checked_at_once(out):
+    class Late(Hooks):
+        async def on_built(self, path):
+            """Nobody would await it."""
+
+    for hooks, said in ((Late(), "on_built is async"), (object(), "method on_stage"), (Told, "an object with")):
+        with pytest.raises(InputError, match=said):
+            ContextBuilder(out=out, hooks=hooks)
+    with pytest.raises(InputError, match="out is a path, not None"):
+        ContextBuilder(out=None)
+    with pytest.raises(SettingsError, match="load_settings"):
+        ContextBuilder({"budget": {"tokens": 5}}, out)
+
+
 # ---- hooks ------------------------------------------------------------------------------------------------------
 
 
@@ -191,19 +241,55 @@ def in_a_thread_that_inherits_the_context(builder, request):
     asyncio.run(through())
 
 
-def in_a_bare_thread(builder, request):
+def joined(work):
+    """Does some work in a thread of its own, waits for it, and raises what it raised."""
     caught = []
 
-    def work():
+    def caring():
         try:
-            builder.build_sync(request)
+            work()
         except ReentrantBuildError as error:
             caught.append(error)
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=caring, daemon=True)
     thread.start()
     thread.join()
     raise caught[0]
+
+
+def in_a_bare_thread(builder, request):
+    joined(lambda: builder.build_sync(request))
+
+
+def in_a_thread_of_a_thread(builder, request):
+    joined(lambda: in_a_bare_thread(builder, request))
+
+
+def in_a_loop_in_a_thread(builder, request):
+    joined(lambda: in_a_loop_of_its_own(builder, request))
+
+
+def in_a_thread_of_a_loop_in_a_thread(builder, request):
+    joined(lambda: in_a_thread_that_inherits_the_context(builder, request))
+
+
+def in_the_executor_of_a_loop(builder, request):
+    async def through():
+        await asyncio.get_running_loop().run_in_executor(None, builder.build_sync, request)
+
+    asyncio.run(through())
+
+
+def in_another_loop_by_way_of_a_thread(builder, request):
+    loop = asyncio.new_event_loop()
+    serving = threading.Thread(target=loop.run_forever, daemon=True)
+    serving.start()
+    try:
+        joined(lambda: asyncio.run_coroutine_threadsafe(builder.build(request), loop).result())
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        serving.join()
+        loop.close()
 
 
 def in_a_pool(builder, request):
@@ -211,9 +297,61 @@ def in_a_pool(builder, request):
         pool.submit(builder.build_sync, request).result()
 
 
+def in_a_pool_of_a_pool(builder, request):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(in_a_pool, builder, request).result()
+
+
 def in_a_pool_with_a_loop(builder, request):
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         pool.submit(lambda: asyncio.run(builder.build(request))).result()
+
+
+def in_a_pool_that_is_waited_for(builder, request):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        future = pool.submit(builder.build_sync, request)
+        concurrent.futures.wait([future])
+        future.result()
+
+
+def in_a_pool_as_completed(builder, request):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        for future in concurrent.futures.as_completed([pool.submit(builder.build_sync, request)]):
+            future.result()
+
+
+def in_a_pool_that_is_shut_down(builder, request):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        future = pool.submit(builder.build_sync, request)
+    future.result()
+
+
+def behind_an_event(builder, request):
+    done, caught = threading.Event(), []
+
+    def work():
+        try:
+            builder.build_sync(request)
+        except ReentrantBuildError as error:
+            caught.append(error)
+        done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    done.wait()
+    raise caught[0]
+
+
+def behind_a_queue(builder, request):
+    answers = queue.Queue()
+
+    def work():
+        try:
+            answers.put(builder.build_sync(request))
+        except ReentrantBuildError as error:
+            answers.put(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    raise answers.get()
 
 
 @pytest.mark.parametrize("entry", ["sync", "async"])
@@ -224,11 +362,24 @@ def in_a_pool_with_a_loop(builder, request):
         in_a_loop_of_its_own,
         in_a_thread_that_inherits_the_context,
         in_a_bare_thread,
+        in_a_thread_of_a_thread,
+        in_a_loop_in_a_thread,
+        in_a_thread_of_a_loop_in_a_thread,
+        in_the_executor_of_a_loop,
+        in_another_loop_by_way_of_a_thread,
         in_a_pool,
+        in_a_pool_of_a_pool,
         in_a_pool_with_a_loop,
+        in_a_pool_that_is_waited_for,
+        in_a_pool_as_completed,
+        in_a_pool_that_is_shut_down,
+        behind_an_event,
+        behind_a_queue,
     ],
 )
-def test_a_build_within_a_build_is_an_error_and_no_deadlock(start, entry, request_, out):
+def test_a_build_within_a_build_is_an_error_and_no_deadlock(start, entry, request_, out, monkeypatch):
+    doubt = 0.5 if start in (behind_an_event, behind_a_queue) else 60  # all others are certain
+    monkeypatch.setattr("tasks.builder._LONGEST_DOUBT", doubt)
     builder = ContextBuilder(out=out)
     builder._hooks = Told(lambda: start(builder, request_))
     done: list[BaseException] = []
@@ -241,7 +392,7 @@ def test_a_build_within_a_build_is_an_error_and_no_deadlock(start, entry, reques
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(60)
+    thread.join(30)
     assert not thread.is_alive(), "it hangs"
     assert [type(error) for error in done] == [ReentrantBuildError]
     assert done[0].code == "BUILD_REENTRANT"
@@ -271,6 +422,71 @@ def test_a_hook_may_ask_for_a_build_that_begins_when_this_one_is_done(request_, 
     later[0].join(60)
     assert [result.path for result in results] == [first.path]
     assert not results[0].fresh
+
+
+def pausing_in_a_pool():
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(time.sleep, 1.5).result()
+
+
+def pausing_in_a_loop_with_threads():
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(time.sleep, [1.5, 0.1]))
+
+
+@pytest.mark.parametrize("pause", [lambda: time.sleep(1.5), pausing_in_a_pool, pausing_in_a_loop_with_threads])
+def test_builds_of_others_wait_while_a_hook_works(pause, tmp_path, out, monkeypatch):
+    monkeypatch.setattr("tasks.builder._LONGEST_DOUBT", 0.5)
+    first, second = swarm(tmp_path / "1", feature="first"), swarm(tmp_path / "2", feature="second")
+    builder, begun = ContextBuilder(out=out), threading.Event()
+
+    def work():
+        if not begun.is_set():
+            begun.set()
+            pause()
+
+    builder._hooks = Told(work)
+
+    async def both():
+        running = asyncio.create_task(builder.build(first))
+        await asyncio.to_thread(begun.wait, 30)
+        return await asyncio.gather(running, builder.build(second), asyncio.to_thread(builder.build_sync, second))
+
+    assert [done.fresh for done in asyncio.run(both())].count(True) == 2
+
+
+def test_builds_that_were_asked_for_before_a_hook_stands_still_wait_for_it(tmp_path, out, monkeypatch):
+    monkeypatch.setattr("tasks.builder._LONGEST_DOUBT", 0.3)
+    first, second = swarm(tmp_path / "1", feature="first"), swarm(tmp_path / "2", feature="second")
+    asked, results, others = threading.Event(), [], []
+
+    class Slow(Hooks):
+        def on_stage(self, name, counts):
+            if name == "generate_candidates" and not others:
+                others.append(threading.Thread(target=lambda: results.append(builder.build_sync(second))))
+                others[0].start()
+                asked.set()
+                time.sleep(0.3)  # until it waits
+            elif name == "score_candidates" and not results:
+                threading.Event().wait(1.2)
+
+    builder = ContextBuilder(out=out, hooks=Slow())
+    builder.build_sync(first)
+    others[0].join(60)
+    assert results[0].fresh
+
+
+def test_a_build_in_the_thread_of_a_loop_is_not_what_its_threads_wait_for(tmp_path, out):
+    """A loop that a build keeps busy waits for nobody, though it is to be told when a build of its executor is done."""
+    first, second = swarm(tmp_path / "1", feature="first"), swarm(tmp_path / "2", feature="second")
+    builder = ContextBuilder(out=out, hooks=Told(lambda: time.sleep(0.6)))
+
+    async def both():
+        other = asyncio.get_running_loop().run_in_executor(None, builder.build_sync, second)
+        builder.build_sync(first)
+        return await other
+
+    assert asyncio.run(both()).fresh
 
 
 # ---- many at once -----------------------------------------------------------------------------------------------
@@ -399,6 +615,28 @@ def test_a_store_that_refuses_is_an_error_and_the_build_is_complete(request_, ou
     assert is_complete((out / "latest").resolve())
 
 
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        (object(), "type object has no put and no get and no exists and no list and no delete"),
+        ("s3://bucket", "type str has no put .*open_store"),
+        (MemoryStore, "MemoryStore is a class"),
+    ],
+)
+def test_what_is_no_store_is_refused_at_once(store, said, out):
+    with pytest.raises(StoreError, match=said):
+        ContextBuilder(out=out, store=store)
+
+
+def test_a_put_that_nobody_knows_to_await_is_an_error(request_, out):
+    class Wrapped(MemoryStore):
+        def put(self, handle, data):
+            return AsyncStore().put(handle, data)
+
+    with pytest.raises(StoreError, match="make it an async def"):
+        ContextBuilder(out=out, store=Wrapped()).build_sync(request_)
+
+
 def test_a_store_that_lies_about_hashes_is_found_out(request_, out):
     class Lying(MemoryStore):
         def put(self, handle, data):
@@ -492,6 +730,9 @@ def test_a_call_prompt_that_is_not_there_is_an_error(tmp_path, out):
     for name, tool in (("T-1", "ls"), ("T-2", "grep"), ("T-9", "grep")):
         with pytest.raises(BuildMissingError):
             builder.build_call_prompt_sync(name, tool, calling(tmp_path))
+    for name, tool in ((5, "grep"), ("T-1", None)):
+        with pytest.raises(InputError, match="is a name, not"):
+            builder.build_call_prompt_sync(name, tool, calling(tmp_path))
     with pytest.raises(InputError, match="catalogue"):
         builder.build_call_prompt_sync("T-1", "grep", swarm(tmp_path / "x"))
 
@@ -508,3 +749,4 @@ def test_the_readmes_snippet_runs(tmp_path, monkeypatch, capsys):
     for snippet in snippets:
         exec(compile(snippet, "README.md", "exec"), {"__name__": "readme"})
     assert "**TASK-005: " in capsys.readouterr().out
+    assert FolderStore("artifact-store").list()

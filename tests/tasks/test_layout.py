@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tasks.batch import KINDS, SECTION_TITLES, SECTIONS
 from tasks.layout import SEPARATOR, block, blocks, compose, label, title
 from tasks.settings import RenderSettings
+from tasks.terms import KINDS, SECTION_TITLES, SECTIONS
 
 MARKDOWN, LABELLED = RenderSettings(style="markdown"), RenderSettings(style="labelled")
 

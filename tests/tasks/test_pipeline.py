@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tasks.batch import STAGE_NAMES
 from tasks.pipeline import STAGES, Run, merged, shards, trimmed
 from tasks.settings import load_settings
+from tasks.terms import STAGE_NAMES
 from tests.tasks.batches import SETTINGS, batch, brief, said
 
 ROOT = Path(__file__).parents[2]

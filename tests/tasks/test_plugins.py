@@ -7,14 +7,18 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from tasks.building import build
 from tasks.plugins import SourcePlugin, find_plugins
 from tasks.settings import load_settings
+from tasks.sources.inputs import discover
 from tasks.sources.plugin_items import plugin_items, read_plugins
+from tasks.sources.shelter import sheltered
 from tests.swarms import ROOT, Built, built, task, write_swarm
 
 EXAMPLE = Path(__file__).parents[1] / "plugin_example"
@@ -116,6 +120,10 @@ def test_of_two_packages_with_one_name_the_first_counts(installed, swarm):
     [
         "raise ValueError('no luck')",
         "raise SystemExit(3)",
+        "raise GeneratorExit",
+        "raise BaseException('bare')",
+        "import asyncio\nraise asyncio.CancelledError",
+        "class Mute(BaseException):\n    def __str__(self):\n        raise ValueError\nraise Mute",
         "import does_not_exist",
         "return None",
         "return 1, 2, 3",
@@ -183,6 +191,78 @@ def test_what_a_plugin_prints_does_not_mix_with_what_the_command_prints(installe
     said = capsys.readouterr()
     assert said.out == ""
     assert "hello" in said.err
+
+
+def test_the_user_may_interrupt_a_plugin(installed, swarm):
+    installed("slow", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        build_with(swarm)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_its_child_processes_print_goes_to_stderr_too(fails, installed, swarm, capfd):
+    body = f"import os, subprocess\nos.write(1, b'low ')\nsubprocess.run(['echo', 'child'])\n{gives(ROW)}"
+    installed("noisy", body.replace("return", "raise ValueError\nreturn") if fails else body)
+    sys.stdout.write("mine\n")
+    build_with(swarm)
+    sys.stdout.write("mine again\n")
+    said = capfd.readouterr()
+    assert said.out == "mine\nmine again\n"
+    assert "low child\n" in said.err
+
+
+def test_output_comes_back_when_plugins_ran_in_two_threads_at_once(capfd):
+    first, second = threading.Barrier(2), threading.Barrier(2)
+
+    def one():
+        with sheltered():
+            first.wait()
+            os.write(1, b"one")
+        second.wait()
+
+    def other():
+        first.wait()
+        with sheltered():
+            second.wait()
+            os.write(1, b"other")
+
+    threads = [threading.Thread(target=work) for work in (one, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    os.write(1, b"back")
+    assert capfd.readouterr().out == "back"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_plugin_cannot_move_the_build_elsewhere(fails, installed, swarm, tmp_path, monkeypatch):
+    away = tmp_path / "away"
+    away.mkdir()
+    installed("mover", f"import os\nos.chdir({str(away)!r})\n{'raise ValueError' if fails else gives(ROW)}")
+    monkeypatch.chdir(swarm.cwd)
+    done = build_with(swarm, out=Path("out"))
+    assert Path.cwd() == swarm.cwd
+    assert done.path == Path("out") / done.path.name
+    assert (swarm.cwd / "out" / "latest").exists()
+    assert list(away.iterdir()) == []
+
+
+def test_nor_can_one_that_moves_later(installed, swarm, tmp_path, monkeypatch):
+    """The working folder is one for all threads, so that another build's plugin may move it at any time."""
+    away = tmp_path / "away"
+    away.mkdir()
+    monkeypatch.chdir(swarm.cwd)
+
+    def moving(*given):
+        found = discover(*given)
+        os.chdir(away)
+        return found
+
+    monkeypatch.setattr("tasks.building.discover", moving)
+    build(swarm, load_settings(), Path("out"))
+    assert (swarm.cwd / "out" / "latest").exists()
+    assert list(away.iterdir()) == []
 
 
 # ---- what is taken ----------------------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from tasks import pipeline
-from tasks.batch import STAGE_NAMES
 from tasks.building import build
 from tasks.errors import StageError
 from tasks.recovery import guarded
 from tasks.settings import load_settings
+from tasks.terms import STAGE_NAMES
 from tests.swarms import Built, built, event, task, write_swarm
 
 SPEC = "# Login\n\nThe login page asks for a password.\n\n## Errors\n\nA wrong password is answered in one sentence.\n"

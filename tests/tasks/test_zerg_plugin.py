@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 import json
 import os
 import shutil
 import subprocess
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -213,6 +215,59 @@ def test_the_package_names_it_to_zerg(tmp_path):
         assert found.load() is PrebriefContext
     finally:
         sys.path.remove(str(tmp_path))
+
+
+@pytest.fixture
+def zerg(monkeypatch):
+    """A module that stands in for ZERG's plugins: its abstract class, and how its registry takes plugins in."""
+    module = ModuleType("zerg.plugins")
+
+    class ContextPlugin(abc.ABC):
+        @property
+        @abc.abstractmethod
+        def name(self): ...
+
+        @abc.abstractmethod
+        def build_task_context(self, task, task_graph, feature): ...
+
+        @abc.abstractmethod
+        def estimate_context_tokens(self, task): ...
+
+    def taken_in(entry):
+        instance = entry.load()()
+        return instance if isinstance(instance, ContextPlugin) else None
+
+    module.ContextPlugin, module.taken_in = ContextPlugin, taken_in
+    monkeypatch.setitem(sys.modules, "zerg.plugins", module)
+    return module
+
+
+def test_zerg_takes_it_in_as_a_context_plugin(zerg, swarm, graph):
+    entry = EntryPoint("prebrief", "tasks.zerg_plugin:PrebriefContext", "zerg.plugins")
+    plugin = zerg.taken_in(entry)
+    assert plugin is not None
+    assert "## Security rules" in plugin.build_task_context(graph["tasks"][0], graph, "demo")
+
+
+def test_zerg_may_be_loaded_after_it_and_after_it_was_refused(zerg):
+    class Own(PrebriefContext):
+        pass
+
+    assert not issubclass(Own, zerg.ContextPlugin)
+    assert isinstance(Own(), zerg.ContextPlugin)
+
+
+def test_without_zerg_nothing_of_it_is_imported():
+    code = "import sys, tasks.zerg_plugin as z; z.PrebriefContext(); print([m for m in sys.modules if 'zerg' in m])"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "['tasks.zerg_plugin']"
+
+
+@pytest.mark.parametrize("plugins", [None, object(), ModuleType("zerg.plugins")])
+def test_another_zerg_without_that_class_is_no_hindrance(plugins, monkeypatch):
+    monkeypatch.setitem(sys.modules, "zerg.plugins", plugins)
+    assert PrebriefContext().name == "prebrief"
 
 
 def test_finding_it_imports_nothing_heavy():

@@ -25,14 +25,23 @@ def formats() -> dict[str, PlanFormat]:
     return {plan.name: plan for plan in sorted(found, key=lambda plan: plan.name)}
 
 
+def default_format() -> PlanFormat:
+    """The format of a plan that no other recognises, loaded without them."""
+    plan: PlanFormat = import_module(f"{__name__}.{DEFAULT}").FORMAT
+    return plan
+
+
 def recognised(text: str) -> PlanFormat | None:
     """The format whose plan a text is; None where none knows it."""
     try:
         document: object = parse_json(text)
     except UnreadableJsonError:
         document = None
+    default = default_format()
+    if default.certain(document):  # the others need not even be loaded
+        return default
     others = [plan for name, plan in formats().items() if name != DEFAULT]
-    return next((plan for plan in (*others, formats()[DEFAULT]) if plan.recognises(text, document)), None)
+    return next((plan for plan in (*others, default) if plan.recognises(text, document)), None)
 
 
 def found_in(folder: Path, only: PlanFormat | None = None) -> list[Path]:

@@ -130,7 +130,7 @@ def _read(source: PlanSource) -> GraphRead:
     return GraphRead(source.label, source.file.sha256, feature, rows, findings.rows, frozenset(unsure))
 
 
-FORMAT = PlanFormat("beads", _recognises, _read, _find, root=_root)
+FORMAT = PlanFormat("beads", _recognises, _read, find=_find, root=_root)
 
 
 def _prefix(issues: Iterable[_Issue]) -> str:

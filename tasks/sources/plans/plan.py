@@ -105,6 +105,7 @@ class PlanFormat:
     Attributes:
         name: What `--plan-format` calls it.
         recognises: Whether a text is such a plan, given also as the JSON value that it is, or None.
+        certain: Whether a JSON value is such a plan beyond doubt, so that no other format is asked.
         find: The plans that a folder means by the tool's own layout, the first choice first; it may only look for
             names. Empty for any other folder.
         companions: Where the files that belong to a plan may lie, in document order.
@@ -115,6 +116,7 @@ class PlanFormat:
     name: str
     recognises: Callable[[str, object], bool]
     read: Callable[[PlanSource], GraphRead]
+    certain: Callable[[object], bool] = field(default=lambda _: False)
     find: Callable[[Path], Sequence[Path]] = field(default=lambda _: ())
     companions: Callable[[Path], Sequence[Companion]] = field(default=lambda _: ())
     root: Callable[[Path], Path] = field(default=lambda plan: plan.parent)

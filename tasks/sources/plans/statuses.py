@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tasks.batch import PROGRESS
 from tasks.errors import InputError
+from tasks.terms import PROGRESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

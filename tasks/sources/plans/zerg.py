@@ -87,7 +87,16 @@ def _recognises(text: str, document: object) -> bool:  # noqa: ARG001 - the sign
     return isinstance(document, list) or (isinstance(document, dict) and "tasks" in document)
 
 
-FORMAT = PlanFormat("zerg", _recognises, _read)
+def _certain(document: object) -> bool:
+    """A list of tasks under a feature: no other tool's plan names one."""
+    return (
+        isinstance(document, dict)
+        and isinstance(document.get("feature"), str)
+        and isinstance(document.get("tasks"), list)
+    )
+
+
+FORMAT = PlanFormat("zerg", _recognises, _read, _certain)
 
 
 def _report(oddities: Oddities, findings: Findings) -> None:

@@ -219,9 +219,17 @@ CALL_TYPES = {
 }
 
 
+TASK_BLOCK = "## Task\n\nFind it.\n"
+
+
+def schema(arguments: str = '{"type": "object"}', rest: str = "") -> str:
+    """The head of a call prompt."""
+    return f"[TOOL SCHEMA]\n\nName: grep\n\nArguments:\n```json\n{arguments}\n```\n\n{rest}"
+
+
 def call(**values) -> dict:
     """A valid row of a call prompt, but for what is given."""
-    words = values.pop("prompt", "[TOOL SCHEMA]\n\nName: grep\n\n## Task\n\nFind it.\n")
+    words = values.pop("prompt", schema(rest=TASK_BLOCK))
     row = {
         "graph": GRAPH,
         "task_id": TASK,
@@ -246,7 +254,16 @@ def write_calls(root: Path, *rows: dict) -> None:
 CALLS = {
     "of_no_task": ("calls", {"task_id": "T-9"}),
     "without_a_head": ("calls", {"prompt": "## Task\n\nFind it.\n"}),
-    "with_two_heads": ("calls", {"prompt": "[TOOL SCHEMA]\n\n## Task\n\n[TOOL SCHEMA]\n\nName: other\n"}),
+    "with_two_heads": ("calls", {"prompt": schema(rest="## Task\n\n[TOOL SCHEMA]\n\nName: other\n")}),
+    "without_arguments": ("calls", {"prompt": "[TOOL SCHEMA]\n\nName: grep\n\n## Task\n\nFind it.\n"}),
+    "broken_json": ("calls", {"prompt": schema('{"a": 1', TASK_BLOCK)}),
+    "json_that_is_no_object": ("calls", {"prompt": schema("[1]", TASK_BLOCK)}),
+    "json_on_two_lines": ("calls", {"prompt": schema('{"a":\n1}', TASK_BLOCK)}),
+    "broken_example": (
+        "calls",
+        {"prompt": schema(rest="Constraints:\n- x\n\nExamples:\n```json\n1\n```\n```json\n{\n```\n")},
+    ),
+    "example_without_fence": ("calls", {"prompt": schema(rest="Examples:\n1\n2\n")}),
     "hash": ("calls", {"prompt_sha256": "0" * 64}),
     "prompt_of_a_failed": ("calls", {"status": "failed", "message": "x"}),
     "no_prompt": ("calls", {"prompt": None}),
@@ -255,9 +272,9 @@ CALLS = {
     "over_budget": ("budget", {"budget_tokens": 10}),
     "miscounted": ("budget", {"prompt_tokens": 1}),
     "margin": ("budget", {"margin": 1.2}),
-    "structure": ("structure", {"prompt": "[TOOL SCHEMA]\n\n# Top\n\n## Task\n\nFind it.\n"}),
-    "section": ("structure", {"prompt": "[TOOL SCHEMA]\n\n## Tools\n\nFind it.\n"}),
-    "raw": ("firewall", {"prompt": f"[TOOL SCHEMA]\n\n## Task\n\n{RAW}\n"}),
+    "structure": ("structure", {"prompt": schema(rest="# Top\n\n## Task\n\nFind it.\n")}),
+    "section": ("structure", {"prompt": schema(rest="## Tools\n\nFind it.\n")}),
+    "raw": ("firewall", {"prompt": schema(rest=f"## Task\n\n{RAW}\n")}),
     "unknown_status": ("calls files", {"status": "done", "message": "x"}),
 }
 
@@ -303,7 +320,7 @@ DAMAGES = (
     Damage("foreign_file", "files", "prompts/notes.txt", "files", folder=foreign),
     Damage("call_twice", "files", "calls.parquet", folder=lambda root: write_calls(root, call(), call())),
     Damage("calls_out_of_order", "calls", "calls.parquet", folder=lambda root: write_calls(root, call(tool="b"), call(tool="a"))),
-    Damage("call_credential", "credentials", "calls.parquet", folder=lambda root: write_calls(root, call(prompt=f"[TOOL SCHEMA]\n\n{credential()}\n"))),
+    Damage("call_credential", "credentials", "calls.parquet", folder=lambda root: write_calls(root, call(prompt=schema(rest=f"{credential()}\n")))),
     *(
         Damage(f"call_{name}", audit, "calls.parquet", folder=lambda root, values=values: write_calls(root, call(**values)))
         for name, (audit, values) in CALLS.items()

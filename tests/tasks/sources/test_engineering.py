@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.batch import PRIORITIES
 from tasks.errors import SettingsError
 from tasks.scopes import EVERY_TASK, glob_scope, in_glob_scope
 from tasks.settings import load_settings
 from tasks.sources.engineering import engineering_items, find_engineering, read_engineering
 from tasks.sources.files import InputFile
+from tasks.terms import PRIORITIES
 from tests.swarms import built, task, write_swarm
 
 KEY = "AKIA" + "Q3EGRJ7ZLD" + "W5YKXN"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.batch import KINDS, LEVELS
 from tasks.sources.files import InputFile
 from tasks.sources.history import history_items, read_log
+from tasks.terms import KINDS, LEVELS
 
 
 def log(*rows, name="run.jsonl"):

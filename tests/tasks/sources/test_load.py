@@ -10,10 +10,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tasks.batch import SECTIONS
 from tasks.errors import InputError
 from tasks.settings import ReadingSettings, RulesSettings, Settings
 from tasks.sources.load import Request, discover, load
+from tasks.terms import SECTIONS
 
 SETTINGS = Settings()
 KEY = "AKIA" + "Q3EGRJ7ZLD" + "W5YKXN"

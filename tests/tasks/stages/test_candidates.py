@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.batch import KINDS
 from tasks.settings import load_settings
 from tasks.stages.candidates import PHASE_KINDS, generate_candidates
+from tasks.terms import KINDS
 from tests.tasks.batches import SETTINGS, batch, brief, names, out, passage, rule, said
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.batch import LEVELS
 from tasks.settings import load_settings
 from tasks.stages.candidates import generate_candidates
 from tasks.stages.closure import resolve_dependency_closure
 from tasks.stages.sensitivity import apply_sensitivity_filter
+from tasks.terms import LEVELS
 from tests.tasks.batches import SETTINGS, batch, out, said
 
 ITEMS = [

@@ -133,7 +133,7 @@ def _read(source: PlanSource) -> GraphRead:
     return GraphRead(source.label, source.file.sha256, feature, rows, findings.rows, unsure, phases=True)
 
 
-FORMAT = PlanFormat("spec-kit", _recognises, _read, _find, _companions, _root)
+FORMAT = PlanFormat("spec-kit", _recognises, _read, find=_find, companions=_companions, root=_root)
 
 
 def _feature(label: str, text: str) -> str:

@@ -427,4 +427,4 @@ def _note(stamp: str, text: str) -> tuple[str, int | None] | None:
     return (text if time is not None or not stamp else f"{stamp}:\n\n{text}"), time
 
 
-FORMAT = PlanFormat("task-master", _recognises, _read, _find, _companions, _root)
+FORMAT = PlanFormat("task-master", _recognises, _read, find=_find, companions=_companions, root=_root)

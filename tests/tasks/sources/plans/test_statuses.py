@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.batch import PROGRESS
 from tasks.errors import InputError
 from tasks.sources.plans.statuses import status_of, wanted_statuses
+from tasks.terms import PROGRESS
 
 
 @pytest.mark.parametrize(

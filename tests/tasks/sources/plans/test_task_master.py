@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.batch import PROGRESS
 from tasks.sources.files import InputFile, decode
 from tasks.sources.plans.plan import PlanSource
 from tasks.sources.plans.task_master import FORMAT
 from tasks.sources.values import UnreadableJsonError, parse_json
+from tasks.terms import PROGRESS
 
 ROOT = Path(__file__).resolve().parents[4]
 SAMPLE = ROOT / "data" / "plans" / "task-master"
@@ -219,7 +219,7 @@ class TestTags:
             read({key: {"projectName": "Ferry  Search"}, "tasks": [task()]}, label="tasks.json").feature
             == "Ferry Search"
         )
-        assert read({"tasks": [task()]}, label=".taskmaster/tasks/tasks.json").feature == "tasks"
+        assert read({"tasks": [task()]}, label=".taskmaster/tasks/tasks.json").feature == "master"
 
     def test_a_tag_is_read_by_its_name(self):
         found = read(tagged(master=[task(1)], pier_display=[task(7)]), tag="pier-display")
