@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar, cast
 
@@ -14,6 +14,7 @@ import polars as pl
 from tasks.accounting import alive_counts
 from tasks.batch import Batch, Calls, Timings, empty, frame_of
 from tasks.calls import call_settings, called, calls, pairs, within_phase
+from tasks.corpus import corpus
 from tasks.prefixes import with_shared_prefixes
 from tasks.recovery import Broken, fall_back, guarded
 from tasks.settings import Settings
@@ -61,7 +62,7 @@ class Run:
             StageError: tasks broke a stage, and `policy.fallback_to_full` is off.
         """
         broken: Broken = {}
-        batch = self._through(STAGES[:_POOLED], loaded, 0, broken)
+        batch = with_corpus(self._through(STAGES[:_POOLED], loaded, 0, broken), self.settings)
         parts = [
             trimmed(self._through(STAGES[_POOLED:], shard, number, broken), self.settings)
             for number, shard in enumerate(shards(batch, self.settings))
@@ -111,6 +112,17 @@ class Run:
         return batch
 
 
+def with_corpus(batch: Batch, settings: Settings) -> Batch:
+    """The batch with what its items say together, so that no shard works it out again.
+
+    Should that fail, the stage that needs it fails too, and finds the tasks that are to blame.
+    """
+    try:
+        return replace(batch, corpus=corpus(batch.items, settings))
+    except (Exception, pl.exceptions.PanicException):  # noqa: BLE001 - whatever it is, it will be met again
+        return batch
+
+
 def shards(batch: Batch, settings: Settings) -> Iterator[Batch]:
     """The batch in runs of tasks whose candidate pairs fit in memory together; the cut changes no task's outcome."""
     last = (pl.col("candidates").fill_null(0).cast(pl.Int64).cum_sum() - 1).clip(lower_bound=0)  # of a task's pairs
@@ -143,6 +155,7 @@ def merged(batch: Batch, parts: Sequence[Batch]) -> Batch:
     counts = [part.stages.join(batch.stages, on=["task", "stage"], how="anti") for part in parts]
     return batch.with_frames(
         candidates=pl.concat(found) if found else None,
+        beyond=pl.concat([part.beyond for part in parts]),
         prompts=pl.concat([part.prompts for part in parts]).sort("task"),
         stages=pl.concat([batch.stages, *counts]).sort("task", "stage"),
     )

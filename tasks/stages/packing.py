@@ -52,7 +52,10 @@ def select_and_pack(batch: Batch, settings: Settings) -> Batch:
             purse.fill_plainly(ranked) if settings.packing.rule == "plain" else purse.fill(ranked, beyond.get(task, ()))
         )
         choices.append((task, choice))
-    return batch.with_frames(candidates=_marked(candidates, _outcomes(choices), bare_headings(batch.items)))
+    return batch.with_frames(
+        candidates=_marked(candidates, _outcomes(choices), bare_headings(batch.items)),
+        beyond=batch.beyond.with_columns(stage=pl.lit(NAME, STAGE), reason=pl.lit("horizon", REASON)),
+    )
 
 
 def _offered(alive: pl.DataFrame, items: pl.DataFrame, settings: Settings) -> pl.DataFrame:
