@@ -94,30 +94,44 @@ class Facts:
         return needed
 
     def _ancestors(self) -> list[Places]:
-        """Each item's ancestor 1, 2, 4, 8, ... generations up, itself where there is none; until all are reached."""
+        """Each item's ancestor 1, 2, 4, 8, ... generations up, or the topmost there is; until all are reached."""
         up = np.arange(self.size, dtype=np.uint32)
         up[self._links["item"].to_numpy()] = self._links["parent"].to_numpy()
-        steps = []
+        steps = [up]
         for _ in range(self.size.bit_length()):  # in a circle nobody is ever at the top
-            if (up == np.arange(self.size)).all():
+            if (up[up] == up).all():
                 break
-            steps.append(up)
             up = up[up]
+            steps.append(up)
         return steps
 
 
 class _History:
-    """The history that tasks share, in the order of what it is worth to a task with whose words it has none in common."""
+    """The history that tasks share, in the order of its worth to a task with which it has no word in common."""
 
     def __init__(self, items: Places, facts: Facts) -> None:
-        self.items = items[np.argsort(facts.position[items], kind="stable")]
-        count = len(items)
-        self.recency = np.arange(1, count + 1) / max(count, 1)
-        self.score = facts.score(self.items, self.recency, 0.0)
-        self.order = np.lexsort((self.items, -self.score))
-        self.tokens = int(facts.tokens[items].sum())
+        items = items[np.argsort(facts.position[items], kind="stable")]
+        recency = np.arange(1, len(items) + 1) / max(len(items), 1)
+        score = facts.score(items, recency, 0.0)
+        order = np.lexsort((items, -score))
+        self.items = items[order]
+        self.recency = recency[order]
+        self.score = score[order]
+        self._losses = -self.score
         self.place = np.full(facts.size, -1, np.int64)
-        self.place[self.items] = np.arange(count)
+        self.place[self.items] = np.arange(len(items))
+        self.options = np.cumsum(facts.optional[self.items])
+        self.needed = np.flatnonzero(~facts.optional[self.items])
+        self.tokens = int(facts.tokens[items].sum())
+
+    def places_of(self, items: Places, scores: Numbers) -> NDArray[np.intp]:
+        """Where items with scores would stand in the order: how many of the history come before each."""
+        places = np.searchsorted(self._losses, -scores, "left")
+        ends = np.searchsorted(self._losses, -scores, "right")
+        for tied in np.flatnonzero(places < ends):  # of equal scores the lower item comes first
+            equal = self.items[places[tied] : ends[tied]]
+            places[tied] += np.searchsorted(equal, items[tied])
+        return places
 
 
 def ranked(batch: Batch, facts: Facts, alike: Iterable[Alike]) -> Ranking:
@@ -205,7 +219,7 @@ class _Listed:
 
 
 def _listed(shared: _History, others: Places, alike: Places, similarity: Numbers, facts: Facts) -> _Listed:
-    """Merges what moves into the order that the history has by itself, and cuts what nobody will look at.
+    """Merges what moves into the order that the history has by itself, and lists what somebody will look at.
 
     Args:
         shared: the task's history.
@@ -214,39 +228,63 @@ def _listed(shared: _History, others: Places, alike: Places, similarity: Numbers
         similarity: of all items.
         facts: of all items.
     """
-    moved = shared.place[alike]
-    moved = moved[moved >= 0]
+    moved = np.sort(shared.place[alike])
+    moved = moved[np.searchsorted(moved, 0) :]
+    late = np.concatenate([shared.items[moved], others])
+    late_recency = np.concatenate([shared.recency[moved], np.ones(len(others))])
+    late_score = facts.score(late, late_recency, similarity[late])
+    order = np.lexsort((late, -late_score))
+    late, late_recency, late_score = late[order], late_recency[order], late_score[order]
+    places = shared.places_of(late, late_score)
+    late_rank = 1 + np.arange(len(late)) + places - np.searchsorted(moved, places)
+
     stays = np.ones(len(shared.items), np.bool_)
     stays[moved] = False
-    rest = shared.order[stays[shared.order]]
-    late = np.concatenate([shared.items[moved], others])
-    recency = np.concatenate([shared.recency[moved], np.ones(len(others))])
-    items = np.concatenate([shared.items[rest], late])
-    score = np.concatenate([shared.score[rest], facts.score(late, recency, similarity[late])])
-    order = np.argsort(-score, kind="stable")
-    ordered = score[order]
-    if (ordered[1:] == ordered[:-1]).any():
-        order = np.lexsort((items, -score))
-    kept = _kept(items[order], facts)
-    chosen = order[kept]
-    listed = items[chosen]
-    recency = np.concatenate([shared.recency[rest], recency])[chosen]
-    tokens = shared.tokens + int(facts.tokens[others].sum()) - int(facts.tokens[listed].sum())
-    rank = (kept + 1).astype(np.uint32)
-    return _Listed(listed, recency, similarity[listed], score[chosen], rank, len(items) - len(listed), tokens)
-
-
-def _kept(ordered: Places, facts: Facts) -> NDArray[np.intp]:
-    """The places of the candidates that get a row, of all candidates of a task in their order."""
-    if facts.listed is None or len(ordered) <= facts.listed:
-        return np.arange(len(ordered))
-    optional = facts.optional[ordered]
-    first = ~optional | (np.cumsum(optional) <= facts.listed)
+    head = _head(shared, len(moved), facts)
+    rest = np.flatnonzero(stays[:head])
+    rest_rank = 1 + rest - np.searchsorted(moved, rest) + np.searchsorted(places, rest, "right")
     wanted = np.zeros(facts.size, np.bool_)
-    wanted[ordered[first]] = True
+    wanted[shared.items[shared.needed]] = True
+    last = _last(rest_rank[facts.optional[shared.items[rest]]], late_rank[facts.optional[late]], facts)
+    wanted[shared.items[rest[rest_rank <= last]]] = True
+    wanted[late[(late_rank <= last) | ~facts.optional[late]]] = True
     for up in facts.above:
-        wanted[up[wanted]] = True
-    return np.flatnonzero(wanted[ordered])
+        wanted[up[np.flatnonzero(wanted)]] = True
+
+    rest = shared.place[np.flatnonzero(wanted)]
+    rest = np.sort(rest[rest >= 0])
+    rest = rest[stays[rest]]
+    rest_rank = 1 + rest - np.searchsorted(moved, rest) + np.searchsorted(places, rest, "right")
+    chosen = wanted[late]
+    ranks = np.concatenate([rest_rank, late_rank[chosen]])
+    order = np.argsort(ranks, kind="stable")
+    items = np.concatenate([shared.items[rest], late[chosen]])[order]
+    total = len(shared.items) + len(others)
+    tokens = shared.tokens + int(facts.tokens[others].sum())
+    return _Listed(
+        items=items,
+        recency=np.concatenate([shared.recency[rest], late_recency[chosen]])[order],
+        similarity=similarity[items],
+        score=np.concatenate([shared.score[rest], late_score[chosen]])[order],
+        rank=ranks[order].astype(np.uint32),
+        cut_candidates=total - len(items),
+        cut_tokens=tokens - int(facts.tokens[items].sum()),
+    )
+
+
+def _head(shared: _History, moved: int, facts: Facts) -> int:
+    """How much of the history's order surely holds all that may be listed, whichever of its items move."""
+    if facts.listed is None:
+        return len(shared.items)
+    return int(np.searchsorted(shared.options, facts.listed + moved)) + 1
+
+
+def _last(rest: NDArray[np.intp], late: NDArray[np.intp], facts: Facts) -> int:
+    """The rank of the last optional candidate that is listed."""
+    ranks = np.concatenate([rest, late])
+    if facts.listed is None or len(ranks) <= facts.listed:
+        return int(ranks.max(initial=0))
+    return int(np.partition(ranks, facts.listed - 1)[facts.listed - 1])
 
 
 def _joined(parts: Sequence[_Listed], tasks: Sequence[int]) -> Ranking:
