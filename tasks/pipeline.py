@@ -145,8 +145,9 @@ def trimmed(batch: Batch, settings: Settings) -> Batch:
     most, candidates = settings.audit.max_rows_per_task, batch.candidates
     if candidates is None or not most:
         return batch
-    place = pl.struct(pl.col("reason").is_not_null(), "rank").rank("ordinal").over("task")
-    return batch.with_frames(candidates=candidates.filter(pl.col("reason").is_null() | (place <= most)))
+    selected, dropped = pl.col("reason").is_null(), pl.col("reason").is_not_null()
+    place = selected.sum().over("task") + dropped.cum_sum().over("task")  # rows are in the order of their ranks
+    return batch.with_frames(candidates=candidates.filter(selected | (place <= most)))
 
 
 def merged(batch: Batch, parts: Sequence[Batch]) -> Batch:

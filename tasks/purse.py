@@ -274,21 +274,26 @@ class Purse:
 
     def _price(self, chain: Sequence[int]) -> tuple[int, int]:
         """Tokens and bytes that a chain adds to the prompt, titles of new sections included."""
-        if len(chain) == 1 and self._goods[chain[0]].section in self._opened:
-            return self._goods[chain[0]].cost, self._goods[chain[0]].size
-        opened = {self._goods[item].section for item in chain} - self._opened
-        titles = sum(self._titles[section] for section in sorted(opened))
-        return (
-            sum(self._goods[item].cost for item in chain) + titles,
-            sum(self._goods[item].size for item in chain) + 64 * len(opened),
-        )
+        price = size = 0
+        opened: set[str] = set()
+        for item in chain:
+            offer = self._goods[item]
+            price += offer.cost
+            size += offer.size
+            if offer.section not in self._opened and offer.section not in opened:
+                opened.add(offer.section)
+                price += self._titles[offer.section]
+                size += 64
+        return price, size
 
     def _over_limit(self, chain: Sequence[int]) -> bool:
         more: dict[str, int] = {}
         for item in chain:
             kind = self._goods[item].kind
             more[kind] = more.get(kind, 0) + 1
-        return any(self._bought.get(kind, 0) + count > self._limit(kind) for kind, count in more.items())
+            if self._bought.get(kind, 0) + more[kind] > self._limit(kind):
+                return True
+        return False
 
     def _limit(self, kind: str) -> int:
         return self._policy.kind_limits.get(kind, self._policy.kind_limit)
