@@ -57,7 +57,6 @@ def likeness(items: pl.DataFrame, words: pl.DataFrame, settings: Settings) -> Li
     return Likeness(kept.select("item", "class"), edges.select("loser", "winner"))
 
 
-
 def _classes(items: pl.DataFrame, words: pl.DataFrame, *, guards: bool) -> pl.DataFrame:
     """`item, class, group, marks, size`: items with the same words (and marks, and group) are one class.
 

@@ -16,6 +16,7 @@ from tasks.batch import Batch, Calls, Timings, empty, frame_of
 from tasks.calls import call_settings, called, calls, pairs, within_phase
 from tasks.corpus import corpus
 from tasks.prefixes import with_shared_prefixes
+from tasks.ranking import listed
 from tasks.recovery import Broken, fall_back, guarded
 from tasks.settings import Settings
 from tasks.stages.candidates import generate_candidates
@@ -125,10 +126,10 @@ def with_corpus(batch: Batch, settings: Settings) -> Batch:
 
 def shards(batch: Batch, settings: Settings) -> Iterator[Batch]:
     """The batch in runs of tasks whose candidate pairs fit in memory together; the cut changes no task's outcome."""
-    last = (pl.col("candidates").fill_null(0).cast(pl.Int64).cum_sum() - 1).clip(lower_bound=0)  # of a task's pairs
+    last = (pl.col("rows").fill_null(0).cum_sum() - 1).clip(lower_bound=0)  # of a task's pairs
     counts = (
         batch.tasks.select("task")
-        .join(alive_counts(batch), on="task", how="left")
+        .join(_rows(batch, settings), on="task", how="left")
         .sort("task")
         .select("task", shard=last // settings.run.shard_pairs)
     )
@@ -138,6 +139,19 @@ def shards(batch: Batch, settings: Settings) -> Iterator[Batch]:
         return
     for group in groups:
         yield batch.only(group["task"])
+
+
+def _rows(batch: Batch, settings: Settings) -> pl.DataFrame:
+    """`task, rows`: about how many candidates of a task the scoring will list."""
+    events = batch.items.filter(pl.col("section").cast(pl.String) == "history").select("item")
+    history = batch.with_frames(
+        pools=batch.pools.join(events, on="item", how="semi"), added=batch.added.join(events, on="item", how="semi")
+    )
+    most, events_of = listed(settings), alive_counts(history).select("task", events=pl.col("candidates"))
+    rows = pl.col("candidates").cast(pl.Int64)
+    if most is not None:
+        rows -= (pl.col("events").fill_null(0).cast(pl.Int64) - most).clip(lower_bound=0)
+    return alive_counts(batch).join(events_of, on="task", how="left").select("task", rows=rows)
 
 
 def trimmed(batch: Batch, settings: Settings) -> Batch:

@@ -46,6 +46,15 @@ class Ranking:
     cut_tokens: NDArray[np.int64]
 
 
+def listed(settings: Settings) -> int | None:
+    """How many of a task's events are listed where no later stage asks for more; None for all of them.
+
+    No event behind so many others can be within the horizon, or among the rows that are written.
+    """
+    rows = settings.audit.max_rows_per_task
+    return max(settings.packing.horizon, rows) if rows and settings.packing.rule == "sections" else None
+
+
 class Facts:
     """What counts of each item, in arrays by its place.
 
@@ -68,8 +77,7 @@ class Facts:
         self.optional = self.history & ~self._needed(alike)
         self.optional[items.filter(pl.col("source") == "rules")["item"].to_numpy()] = False  # urgency may move them
         self.above = self._ancestors()
-        rows = settings.audit.max_rows_per_task
-        self.listed = max(settings.packing.horizon, rows) if rows and settings.packing.rule == "sections" else None
+        self.listed = listed(settings)
 
     def score(self, items: Places, recency: Numbers, similarity: Numbers | float) -> Numbers:
         """The weighted sum."""
@@ -146,7 +154,7 @@ def ranked(batch: Batch, facts: Facts, alike: Iterable[Alike]) -> Ranking:
     nothing = np.empty(0, np.uint32), np.empty(0)
     similarity = np.zeros(facts.size)
     found: dict[int, _Listed] = {}
-    for history, seen in groupby(sorted(_views(batch, facts), key=_history_of), key=_history_of):
+    for _, seen in groupby(sorted(_views(batch, facts), key=_history_of), key=_history_of):
         shared: _History | None = None
         for view in seen:
             shared = shared or _History(view.history_items(), facts)
@@ -186,7 +194,8 @@ def _views(batch: Batch, facts: Facts) -> Iterator[_View]:
                 kept[pool] = part
     added = dict(_grouped(batch.added, "task"))
     none = np.empty(0, np.uint32)
-    for task, pools in batch.memberships.sort("task", "pool").group_by("task", maintain_order=True).agg("pool").iter_rows():
+    seen_by = batch.memberships.sort("task", "pool").group_by("task", maintain_order=True).agg("pool")
+    for task, pools in seen_by.iter_rows():
         more = added.get(task, none)
         events = facts.history[more]
         seen = tuple(pool for pool in pools if pool in history)

@@ -66,7 +66,8 @@ class Similarity:
         parts = [self._postings[self._starts[word] : self._ends[word]] for word in words]
         if not parts:
             return np.empty(0, np.uint32), np.empty(0)
-        weights = None if self._measure in ("jaccard", "tags") else np.repeat(self._weights[words], list(map(len, parts)))
+        plain = self._measure in ("jaccard", "tags")
+        weights = None if plain else np.repeat(self._weights[words], list(map(len, parts)))
         sums = np.bincount(np.concatenate(parts), weights)
         found = np.flatnonzero(sums).astype(np.uint32)
         return found, sums[found].astype(np.float64)

@@ -91,7 +91,7 @@ class _Shelf:
         """Those that may come with a descendant, or not at all."""
         others = np.ones(len(self.items), np.bool_)
         others[self.places] = False
-        return self.items[others].tolist()
+        return list(self.items[others].tolist())
 
 
 def _shelves(candidates: pl.DataFrame, facts: _Facts, settings: Settings) -> Iterator[_Shelf]:

@@ -88,7 +88,13 @@ def _candidates(found: Ranking, facts: Facts) -> pl.DataFrame:
 
 def _beyond(found: Ranking) -> pl.DataFrame:
     return pl.DataFrame(
-        {"task": found.cut, "candidates": found.cut_candidates, "tokens": found.cut_tokens, "stage": None, "reason": None},
+        {
+            "task": found.cut,
+            "candidates": found.cut_candidates,
+            "tokens": found.cut_tokens,
+            "stage": None,
+            "reason": None,
+        },
         schema=empty(Beyond).schema,
     )
 
