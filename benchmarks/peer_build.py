@@ -13,9 +13,7 @@ log = InMemoryEventLog()
 for line in Path(sys.argv[1]).read_text("utf-8").splitlines():
     event = json.loads(line)
     log.append(
-        ContextItem(
-            id=event["id"], kind=ItemKind(event["kind"]), text=event["text"], parent_id=event.get("parent_id")
-        )
+        ContextItem(id=event["id"], kind=ItemKind(event["kind"]), text=event["text"], parent_id=event.get("parent_id"))
     )
 manager = ContextManager(event_log=log)
 started = time.perf_counter()

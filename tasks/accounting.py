@@ -55,7 +55,9 @@ def alive_counts(batch: Batch) -> pl.DataFrame:
     """`task, candidates, tokens` of what is still in; tasks without candidates have no row."""
     tokens = batch.items.select("item", pl.col("tokens").cast(pl.UInt64))
     if batch.candidates is not None:
-        return _summed(batch.candidates.filter(pl.col("reason").is_null()), tokens, "task")
+        listed = _summed(batch.candidates.filter(pl.col("reason").is_null()), tokens, "task")
+        beyond = batch.beyond.filter(pl.col("reason").is_null()).select("task", "candidates", "tokens")
+        return pl.concat([listed, beyond]).group_by("task").agg(pl.sum("candidates", "tokens"))
     pools = _summed(batch.pools.filter(pl.col("reason").is_null()), tokens, "pool")
     added = _summed(batch.added.filter(pl.col("reason").is_null()), tokens, "task")
     pooled = batch.memberships.join(pools, on="pool").select("task", "candidates", "tokens")
@@ -75,7 +77,9 @@ def _dropped(batch: Batch, stage: str) -> pl.DataFrame:
         return gone.group_by(key, "reason").agg(count=pl.len().cast(pl.UInt64), tokens=pl.sum("tokens"))
 
     if batch.candidates is not None:
-        return tallied(batch.candidates, "task")
+        beyond = batch.beyond.filter(pl.col("stage") == stage).select("task", "reason", "tokens", count="candidates")
+        parts = [tallied(batch.candidates, "task"), beyond.select("task", "reason", "count", "tokens")]
+        return pl.concat(parts).group_by("task", "reason").agg(pl.sum("count", "tokens"))
     pooled = batch.memberships.join(tallied(batch.pools, "pool"), on="pool").drop("pool")
     parts = [pooled, tallied(batch.added, "task").select(pooled.columns)]
     return pl.concat(parts).group_by("task", "reason").agg(pl.sum("count", "tokens"))

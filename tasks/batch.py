@@ -18,6 +18,8 @@ from tasks.typed_frames import dy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tasks.corpus import Corpus
+
 STAGE = pl.Enum(STAGE_NAMES)
 SECTION = pl.Enum(SECTIONS)
 KIND = pl.Enum(KINDS)
@@ -126,7 +128,7 @@ class Added(dy.Schema):
 
 
 class Candidates(dy.Schema):
-    """One row a (task, item) pair, from the scoring on."""
+    """One row a (task, item) pair, from the scoring on, by task and rank."""
 
     task = dy.UInt32(description="The task.")
     item = dy.UInt32(description="The item.")
@@ -142,6 +144,16 @@ class Candidates(dy.Schema):
     shortfall_tokens = dy.UInt32(nullable=True, description="Tokens it would have needed beyond what was left.")
     prompt_order = dy.UInt32(nullable=True, description="Place in the prompt, from 0, parents first.")
     text = dy.String(nullable=True, description="What stands in the prompt; selected rows only.")
+
+
+class Beyond(dy.Schema):
+    """One row a task: how many of its candidates have no row, since no stage after the scoring would look at them."""
+
+    task = dy.UInt32(description="The task.")
+    candidates = dy.UInt64(description="How many there are.")
+    tokens = dy.UInt64(description="Their tokens together.")
+    stage = dy.Enum(STAGE_NAMES, nullable=True, description="Where they went out; null while they are in.")
+    reason = dy.Enum(REASONS, nullable=True, description="Why they went out; null while they are in.")
 
 
 class StageCounts(dy.Schema):
@@ -229,6 +241,7 @@ FRAMES: dict[str, type[dy.Schema]] = {
     "pools": Pools,
     "added": Added,
     "candidates": Candidates,
+    "beyond": Beyond,
     "stages": StageCounts,
     "prompts": Prompts,
     "artifacts": Artifacts,
@@ -255,22 +268,26 @@ class Batch:
     pools: pl.DataFrame = field(default_factory=lambda: empty(Pools))
     added: pl.DataFrame = field(default_factory=lambda: empty(Added))
     candidates: pl.DataFrame | None = None
+    beyond: pl.DataFrame = field(default_factory=lambda: empty(Beyond))
     stages: pl.DataFrame = field(default_factory=lambda: empty(StageCounts))
     prompts: pl.DataFrame = field(default_factory=lambda: empty(Prompts))
     artifacts: pl.DataFrame = field(default_factory=lambda: empty(Artifacts))
     tools: pl.DataFrame | None = None
     calls: pl.DataFrame | None = None
+    corpus: Corpus | None = None
+    """What is known of these items for all tasks, where it was worked out before the batch was cut."""
 
     def with_frames(self, **frames: pl.DataFrame | None) -> Batch:
-        """The same batch with some frames replaced."""
-        return replace(self, **frames)  # type: ignore[arg-type]
+        """The same batch with some frames replaced. Other items make another corpus."""
+        corpus = None if "items" in frames else self.corpus
+        return replace(self, corpus=corpus, **frames)  # type: ignore[arg-type]
 
     def only(self, tasks: Iterable[int]) -> Batch:
         """The part of the batch that concerns these tasks; items, pools and findings stay whole."""
         kept = pl.DataFrame({"task": sorted(tasks)}, schema={"task": pl.UInt32})
         parts = {
             name: frame.join(kept, on="task", how="semi", maintain_order="left")
-            for name in ("tasks", "memberships", "added", "candidates", "stages", "prompts")
+            for name in ("tasks", "memberships", "added", "candidates", "beyond", "stages", "prompts")
             if (frame := getattr(self, name)) is not None
         }
         return self.with_frames(**parts)

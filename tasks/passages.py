@@ -44,6 +44,11 @@ def words_with_headings(items: pl.DataFrame, words: Words) -> pl.DataFrame:
         `item, token`.
     """
     own = token_table(items.select(pl.col("item").alias("id"), "text"), words).rename({"id": "item"})
+    return with_heading_words(items, own)
+
+
+def with_heading_words(items: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
+    """The same for items whose own words are known, as `item, token`."""
     passages = items.filter(is_document())
     heads = passages.join(headings(passages), on="item", how="semi")
     named = heads.select(pl.col("item_id").alias("parent_id"), pl.col("item").alias("head"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar, cast
 
@@ -14,7 +14,9 @@ import polars as pl
 from tasks.accounting import alive_counts
 from tasks.batch import Batch, Calls, Timings, empty, frame_of
 from tasks.calls import call_settings, called, calls, pairs, within_phase
+from tasks.corpus import corpus
 from tasks.prefixes import with_shared_prefixes
+from tasks.ranking import listed
 from tasks.recovery import Broken, fall_back, guarded
 from tasks.settings import Settings
 from tasks.stages.candidates import generate_candidates
@@ -61,7 +63,7 @@ class Run:
             StageError: tasks broke a stage, and `policy.fallback_to_full` is off.
         """
         broken: Broken = {}
-        batch = self._through(STAGES[:_POOLED], loaded, 0, broken)
+        batch = with_corpus(self._through(STAGES[:_POOLED], loaded, 0, broken), self.settings)
         parts = [
             trimmed(self._through(STAGES[_POOLED:], shard, number, broken), self.settings)
             for number, shard in enumerate(shards(batch, self.settings))
@@ -111,12 +113,23 @@ class Run:
         return batch
 
 
+def with_corpus(batch: Batch, settings: Settings) -> Batch:
+    """The batch with what its items say together, so that no shard works it out again.
+
+    Should that fail, the stage that needs it fails too, and finds the tasks that are to blame.
+    """
+    try:
+        return replace(batch, corpus=corpus(batch.items, settings))
+    except (Exception, pl.exceptions.PanicException):  # noqa: BLE001 - whatever it is, it will be met again
+        return batch
+
+
 def shards(batch: Batch, settings: Settings) -> Iterator[Batch]:
     """The batch in runs of tasks whose candidate pairs fit in memory together; the cut changes no task's outcome."""
-    last = (pl.col("candidates").fill_null(0).cast(pl.Int64).cum_sum() - 1).clip(lower_bound=0)  # of a task's pairs
+    last = (pl.col("rows").fill_null(0).cum_sum() - 1).clip(lower_bound=0)  # of a task's pairs
     counts = (
         batch.tasks.select("task")
-        .join(alive_counts(batch), on="task", how="left")
+        .join(_rows(batch, settings), on="task", how="left")
         .sort("task")
         .select("task", shard=last // settings.run.shard_pairs)
     )
@@ -128,13 +141,27 @@ def shards(batch: Batch, settings: Settings) -> Iterator[Batch]:
         yield batch.only(group["task"])
 
 
+def _rows(batch: Batch, settings: Settings) -> pl.DataFrame:
+    """`task, rows`: about how many candidates of a task the scoring will list."""
+    events = batch.items.filter(pl.col("section").cast(pl.String) == "history").select("item")
+    history = batch.with_frames(
+        pools=batch.pools.join(events, on="item", how="semi"), added=batch.added.join(events, on="item", how="semi")
+    )
+    most, events_of = listed(settings), alive_counts(history).select("task", events=pl.col("candidates"))
+    rows = pl.col("candidates").cast(pl.Int64)
+    if most is not None:
+        rows -= (pl.col("events").fill_null(0).cast(pl.Int64) - most).clip(lower_bound=0)
+    return alive_counts(batch).join(events_of, on="task", how="left").select("task", rows=rows)
+
+
 def trimmed(batch: Batch, settings: Settings) -> Batch:
     """The batch with the candidates that are written down: all selected ones and the best of the others."""
     most, candidates = settings.audit.max_rows_per_task, batch.candidates
     if candidates is None or not most:
         return batch
-    place = pl.struct(pl.col("reason").is_not_null(), "rank").rank("ordinal").over("task")
-    return batch.with_frames(candidates=candidates.filter(pl.col("reason").is_null() | (place <= most)))
+    selected, dropped = pl.col("reason").is_null(), pl.col("reason").is_not_null()
+    place = selected.sum().over("task") + dropped.cum_sum().over("task")  # rows are in the order of their ranks
+    return batch.with_frames(candidates=candidates.filter(selected | (place <= most)))
 
 
 def merged(batch: Batch, parts: Sequence[Batch]) -> Batch:
@@ -143,6 +170,7 @@ def merged(batch: Batch, parts: Sequence[Batch]) -> Batch:
     counts = [part.stages.join(batch.stages, on=["task", "stage"], how="anti") for part in parts]
     return batch.with_frames(
         candidates=pl.concat(found) if found else None,
+        beyond=pl.concat([part.beyond for part in parts]),
         prompts=pl.concat([part.prompts for part in parts]).sort("task"),
         stages=pl.concat([batch.stages, *counts]).sort("task", "stage"),
     )

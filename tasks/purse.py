@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from tasks.layout import PROMPT_BYTES, SEPARATOR, TRUNCATED, label, labelled, title
 from tasks.markdown import embed
-from tasks.terms import SECTIONS
+from tasks.terms import REASONS, SECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from tasks.settings import Settings
     from tasks.tokens import TokenCounter
 
+    Places = NDArray[np.integer]
+
+_SECTION_PLACES = {section: place for place, section in enumerate(SECTIONS)}
+_REASON_PLACES = {reason: place for place, reason in enumerate(REASONS)}
+#: What stands for tokens where they are not the reason.
+UNSAID = -1
 _CUTTABLE = ("requirements", "design", "reference")
 _LEAST_CUT = 48  # tokens of room below which a cut passage would say too little
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+")
@@ -36,32 +45,74 @@ class Offer(NamedTuple):
     body: str  # its text as it stands in the prompt
 
 
+#: A place among the ranked, the reason, and the tokens that it missed.
+_Refusal = tuple[int, str, int | None]
+
+
+class Goods:
+    """All items that may be bought, by their place: each as an offer, and what every pass looks at in arrays."""
+
+    def __init__(self, offers: Mapping[int, Offer]) -> None:
+        self.offers = offers
+        size = max(offers, default=-1) + 1
+        self.costs = np.zeros(size, np.int64)
+        self.sections = np.zeros(size, np.int8)
+        places = list(offers)
+        self.costs[places] = [offer.cost for offer in offers.values()]
+        self.sections[places] = [_SECTION_PLACES[offer.section] for offer in offers.values()]
+        self.cuttable = np.isin(self.sections, [_SECTION_PLACES[name] for name in _CUTTABLE])
+
+
 @dataclass
 class Choice:
-    """What became of the candidates of one task."""
+    """What became of the candidates of one task, in arrays a place a ranked candidate."""
 
-    selected: dict[int, str] = field(default_factory=dict)  # item -> body, in the order of selection
-    dropped: dict[int, tuple[str, int | None]] = field(default_factory=dict)  # item -> reason, tokens it missed
+    ranked: Places
+    selected: dict[int, str] = field(default_factory=dict)
+    """Item -> body, in the order of selection."""
+    reasons: NDArray[np.int8] = field(init=False)
+    """Places in `REASONS` of the candidates that are not selected."""
+    short: NDArray[np.int64] = field(init=False)
+    """Tokens that they missed; -1 where that does not say why."""
+
+    def __post_init__(self) -> None:
+        self.reasons = np.full(len(self.ranked), -1, np.int8)
+        self.short = np.full(len(self.ranked), UNSAID, np.int64)
+
+    @property
+    def dropped(self) -> dict[int, tuple[str, int | None]]:
+        """Item -> reason and tokens that it missed."""
+        rows = zip(self.ranked.tolist(), self.reasons.tolist(), self.short.tolist(), strict=True)
+        return {
+            item: (REASONS[reason], None if short == UNSAID else short)
+            for item, reason, short in rows
+            if item not in self.selected
+        }
+
+    def refuse(self, places: Places | slice, reason: str, short: NDArray[np.int64] | int | None) -> None:
+        """Notes why ranked candidates are not bought; what is said last holds, unless they are bought after all."""
+        self.reasons[places] = _REASON_PLACES[reason]
+        self.short[places] = UNSAID if short is None else short
 
 
 class Purse:
     """Spends one task's budget on its ranked candidates.
 
     Args:
-        goods: every item that may be bought, ancestors included, by its place.
+        goods: every item that may be bought, ancestors included.
         budget: tokens that the whole prompt may count.
         counter: counts what is cut.
         settings: shares, limits and style.
     """
 
-    def __init__(self, goods: dict[int, Offer], budget: int, counter: TokenCounter, settings: Settings) -> None:
-        self._goods = goods
+    def __init__(self, goods: Goods, budget: int, counter: TokenCounter, settings: Settings) -> None:
+        self._all = goods
+        self._goods = goods.offers
         self._budget = budget
         self._counter = counter
         self._settings = settings
         self._policy = settings.policy
         self._titles = _title_costs(settings, counter)
-        self._choice = Choice()
         self._opened: set[str] = set()
         self._bought: dict[str, int] = {}
         self._bytes = PROMPT_BYTES - 1
@@ -69,57 +120,60 @@ class Purse:
 
     # ---- the rules of filling ----
 
-    def fill(self, ranked: Sequence[int], ancestors: Iterable[int] = ()) -> Choice:
+    def fill(self, ranked: Sequence[int] | Places, ancestors: Iterable[int] = ()) -> Choice:
         """Fills the budget by sections: `ranked` holds the candidates, best first.
 
         `ancestors` are candidates too, which come with a descendant or not at all.
         """
-        self._candidates = {*ranked, *ancestors}
-        lists: dict[str, list[int]] = {}
-        for item in ranked:
-            lists.setdefault(self._goods[item].section, []).append(item)
-        if not self._pin(lists.pop("brief", [])):
-            self._choice.dropped.update(
-                dict.fromkeys((item for rest in lists.values() for item in rest), ("budget", None))
-            )
+        self._choice = Choice(np.asarray(ranked, np.uint32))
+        self._candidates = {*self._choice.ranked.tolist(), *ancestors}
+        sections = self._all.sections[self._choice.ranked]
+        brief = self._of(sections, "brief")
+        if not self._pin(brief):
+            self._choice.refuse(np.flatnonzero(sections != _SECTION_PLACES["brief"]), "budget", None)
             return self._choice
         shares = self._settings.packing
-        rules, requirements, design = (lists.get(name, []) for name in ("rules", "requirements", "design"))
+        rules, requirements, design = (self._of(sections, name) for name in ("rules", "requirements", "design"))
         unspent = self._pass(rules, int(shares.rules_share * self._budget))
         spec = int(shares.spec_share * self._budget) + unspent
-        kept_back = spec - spec // 2 if design else 0
+        kept_back = spec - spec // 2 if len(design) else 0
         unspent = kept_back + self._pass(requirements, spec - kept_back, whole=spec)
         unspent = self._pass(design, unspent, whole=spec)
         self._pass(requirements, unspent)
-        self._pass(self._of(ranked, "reference", "history"), self._left, whole=self._left)
-        self._pass(self._of(ranked, "requirements", "design"), self._left)
+        self._pass(self._of(sections, "reference", "history"), self._left, whole=self._left)
+        self._pass(self._of(sections, "requirements", "design"), self._left)
         self._pass(rules, self._left)
         return self._choice
 
-    def _of(self, ranked: Sequence[int], *sections: str) -> list[int]:
-        return [item for item in ranked if self._goods[item].section in sections]
+    def _of(self, sections: NDArray[np.int8], *names: str) -> Places:
+        """The places, among the ranked, of the candidates of some sections."""
+        wanted = sections == _SECTION_PLACES[names[0]]
+        for name in names[1:]:
+            wanted |= sections == _SECTION_PLACES[name]
+        return np.flatnonzero(wanted)
 
-    def fill_plainly(self, ranked: Sequence[int]) -> Choice:
+    def fill_plainly(self, ranked: Sequence[int] | Places) -> Choice:
         """Fills the budget in one pass over bare texts: no sections, labels or ancestors."""
-        for item in ranked:
+        choice = self._choice = Choice(np.asarray(ranked, np.uint32))
+        for place, item in enumerate(choice.ranked.tolist()):
             offer = self._goods[item]
             if self._bought.get(offer.kind, 0) >= self._limit(offer.kind):
-                self._choice.dropped[item] = ("kind_limit", None)
+                choice.refuse(slice(place, place + 1), "kind_limit", None)
             elif offer.tokens > self._left:
-                self._choice.dropped[item] = ("budget", offer.tokens - self._left)
+                choice.refuse(slice(place, place + 1), "budget", offer.tokens - self._left)
             else:
                 self._left -= offer.tokens
                 self._bought[offer.kind] = self._bought.get(offer.kind, 0) + 1
-                self._choice.selected[item] = offer.body
-        return self._choice
+                choice.selected[item] = offer.body
+        return choice
 
-    def _pin(self, brief: Iterable[int]) -> bool:
+    def _pin(self, brief: Places) -> bool:
         """Takes the whole brief, or nothing at all."""
-        pinned = list(brief)
+        pinned = self._choice.ranked[brief].tolist()
         price = sum(self._goods[item].cost for item in pinned) + (self._titles["brief"] if pinned else 0)
         size = sum(self._goods[item].size for item in pinned) + 64
         if price > self._left or size > self._bytes:
-            self._choice.dropped.update(dict.fromkeys(pinned, ("budget", max(price - self._left, 1))))
+            self._choice.refuse(brief, "budget", max(price - self._left, 1))
             return False
         self._left -= price
         self._bytes -= size
@@ -129,49 +183,58 @@ class Purse:
 
     # ---- one pass ----
 
-    def _pass(self, ranked: Sequence[int], share: int, *, whole: int | None = None) -> int:
+    def _pass(self, places: Places, share: int, *, whole: int | None = None) -> int:
         """Buys what a share can pay for, best first; returns what the share has left.
 
-        `whole` is the share of the section's whole group: a passage larger than that is cut, any other passed over.
+        `places` are those of the pass among the ranked. `whole` is the share of the section's whole group: a passage
+        larger than that is cut, any other passed over.
         """
         limit = room = min(share, self._left)
+        if not len(places):
+            return share
         capped = share < self._left
         reason = "section_budget" if capped else "budget"
-        selected, dropped = self._choice.selected, self._choice.dropped
-        costs = [self._goods[item].cost for item in ranked]
-        if whole is not None and max(costs, default=0) > whole:
-            costs = [self._least_cost(self._goods[item], whole) for item in ranked]
-        cheapest = _cheapest_from(costs)
-        for place, (item, cost) in enumerate(zip(ranked, costs, strict=True)):
-            if item in selected:
-                continue
+        selected, items = self._choice.selected, self._choice.ranked[places]
+        costs = self._least_costs(items, whole)
+        cheapest = np.minimum.accumulate(costs[::-1])[::-1].tolist()
+        refused: list[_Refusal] = []
+        rooms, since = [room], [0]  # the room that there is, from which place of the pass on
+        for place, (item, cost) in enumerate(zip(items.tolist(), costs.tolist(), strict=True)):
             if room < cheapest[place]:
-                self._refuse_rest(zip(ranked[place:], costs[place:], strict=True), reason, room)
                 break
-            if cost > room:  # most candidates end here, so without looking at ancestors
-                dropped[item] = (reason, cost - room)
+            if cost > room or item in selected:  # most candidates end here, so without looking at ancestors
+                continue
+            outcome = self._try(item, room, whole, capped=capped)
+            if isinstance(outcome, int):
+                room -= outcome
+                rooms.append(room)
+                since.append(place)
             else:
-                room -= self._try(item, room, whole, capped=capped)
+                refused.append((places[place], *outcome))
+        self._choice.refuse(places, reason, costs - np.repeat(rooms, np.diff([*since, len(places)])))
+        for at, why, short in refused:
+            self._choice.refuse(slice(at, at + 1), why, short)
         return share - (limit - room)
 
-    def _least_cost(self, offer: Offer, whole: int | None) -> int:
-        """What an item costs at least: one that may be cut, as little as a cut one does."""
-        return _LEAST_CUT if self._may_cut(offer, whole) else offer.cost
+    def _least_costs(self, items: Places, whole: int | None) -> NDArray[np.int64]:
+        """What items cost at least: those that may be cut, as little as a cut one does."""
+        costs = self._all.costs[items]
+        if whole is None:
+            return costs
+        return np.where((costs > whole) & self._all.cuttable[items], _LEAST_CUT, costs)
 
     def _may_cut(self, offer: Offer, whole: int | None) -> bool:
         return whole is not None and offer.cost > whole and offer.section in _CUTTABLE
 
-    def _try(self, item: int, room: int, whole: int | None, *, capped: bool) -> int:
-        """Buys an item with its missing ancestors if they fit; returns what was paid."""
+    def _try(self, item: int, room: int, whole: int | None, *, capped: bool) -> int | tuple[str, int | None]:
+        """Buys an item with its missing ancestors if they fit; returns what was paid, else why it was refused."""
         offer = self._goods[item]
         chain = self._missing(item, room)
         if chain is None:
-            self._refuse(item, "parent_missing_room", None)
-            return 0
+            return "parent_missing_room", None
         price, size = self._price(chain)
-        if reason := self._over_limit(chain):
-            self._refuse(item, reason, None)
-            return 0
+        if self._over_limit(chain):
+            return "kind_limit", None
         if price <= room and size <= self._bytes:
             return self._buy(chain, price, size, None)
         if self._may_cut(offer, whole):
@@ -185,8 +248,7 @@ class Purse:
         alone = offer.cost + (0 if offer.section in self._opened else self._titles[offer.section])
         fits_alone = alone <= room and len(chain) > 1
         reason = "parent_missing_room" if fits_alone else "section_budget" if capped else "budget"
-        self._refuse(item, reason, max(price - room, 1))
-        return 0
+        return reason, max(price - room, 1)
 
     def _missing(self, item: int, room: int) -> list[int] | None:
         """The item and its ancestors that are not in yet, topmost first; None if one of them is no candidate any more.
@@ -212,22 +274,26 @@ class Purse:
 
     def _price(self, chain: Sequence[int]) -> tuple[int, int]:
         """Tokens and bytes that a chain adds to the prompt, titles of new sections included."""
-        if len(chain) == 1 and self._goods[chain[0]].section in self._opened:
-            return self._goods[chain[0]].cost, self._goods[chain[0]].size
-        opened = {self._goods[item].section for item in chain} - self._opened
-        titles = sum(self._titles[section] for section in sorted(opened))
-        return (
-            sum(self._goods[item].cost for item in chain) + titles,
-            sum(self._goods[item].size for item in chain) + 64 * len(opened),
-        )
+        price = size = 0
+        opened: set[str] = set()
+        for item in chain:
+            offer = self._goods[item]
+            price += offer.cost
+            size += offer.size
+            if offer.section not in self._opened and offer.section not in opened:
+                opened.add(offer.section)
+                price += self._titles[offer.section]
+                size += 64
+        return price, size
 
-    def _over_limit(self, chain: Sequence[int]) -> str | None:
+    def _over_limit(self, chain: Sequence[int]) -> bool:
         more: dict[str, int] = {}
         for item in chain:
             kind = self._goods[item].kind
             more[kind] = more.get(kind, 0) + 1
-        over = any(self._bought.get(kind, 0) + count > self._limit(kind) for kind, count in more.items())
-        return "kind_limit" if over else None
+            if self._bought.get(kind, 0) + more[kind] > self._limit(kind):
+                return True
+        return False
 
     def _limit(self, kind: str) -> int:
         return self._policy.kind_limits.get(kind, self._policy.kind_limit)
@@ -238,20 +304,11 @@ class Purse:
             self._bought[offer.kind] = self._bought.get(offer.kind, 0) + 1
             self._opened.add(offer.section)
             self._choice.selected[item] = offer.body
-            self._choice.dropped.pop(item, None)
         if cut is not None:
             self._choice.selected[chain[-1]] = cut
         self._left -= price
         self._bytes -= size
         return price
-
-    def _refuse(self, item: int, reason: str, short: int | None) -> None:
-        self._choice.dropped[item] = (reason, short)
-
-    def _refuse_rest(self, rest: Iterable[tuple[int, int]], reason: str, room: int) -> None:
-        """Refuses items with their costs: none of them fits any more."""
-        selected = self._choice.selected
-        self._choice.dropped.update({item: (reason, cost - room) for item, cost in rest if item not in selected})
 
     # ---- cutting ----
 
@@ -288,8 +345,3 @@ def _title_costs(settings: Settings, counter: TokenCounter) -> dict[str, int]:
     titles = [title(section, settings.render) for section in SECTIONS]
     counts = counter.count([text + SEPARATOR if text else "" for text in titles])
     return dict(zip(SECTIONS, counts, strict=True))
-
-
-def _cheapest_from(costs: Sequence[int]) -> list[int]:
-    """For each place the lowest cost from there on, so that a pass can end when nothing more can fit."""
-    return list(accumulate(reversed(costs), min))[::-1]

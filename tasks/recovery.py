@@ -110,7 +110,7 @@ def fall_back(loaded: Batch, built: Batch, broken: Broken, stages: Sequence[Stag
     gone = pl.DataFrame({"task": sorted(broken)}, schema={"task": pl.UInt32})
     kept = {
         name: frame.join(gone, on="task", how="anti", maintain_order="left")
-        for name in ("candidates", "prompts", "stages", "memberships", "added")
+        for name in ("candidates", "beyond", "prompts", "stages", "memberships", "added")
         if (frame := getattr(built, name)) is not None
     }
     found = [
@@ -123,6 +123,7 @@ def fall_back(loaded: Batch, built: Batch, broken: Broken, stages: Sequence[Stag
         memberships=kept["memberships"],
         added=kept["added"],
         candidates=pl.concat(found),
+        beyond=kept["beyond"],
         prompts=pl.concat([kept["prompts"], *(part.prompts for part in parts)]).sort("task"),
         stages=pl.concat([kept["stages"], *(part.stages for part in parts)]).sort("task", "stage"),
     )

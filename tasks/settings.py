@@ -209,7 +209,7 @@ class ReadingSettings(_Section):
 class RunSettings(_Section):
     """How the work is cut. It never changes a byte of the outcome, so it is no part of a build's identity."""
 
-    shard_pairs: int = Field(default=4_000_000, gt=0, description="Candidate pairs that are held in memory at once.")
+    shard_pairs: int = Field(default=4_000_000, gt=0, description="Listed candidates that a stage works on at once.")
 
 
 class Settings(BaseSettings):

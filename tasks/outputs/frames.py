@@ -16,24 +16,6 @@ if TYPE_CHECKING:
 
     from tasks.settings import Settings
 
-_CONTEXT_COLUMNS = (
-    "graph",
-    "task_id",
-    "item_id",
-    "recency",
-    "similarity",
-    "kind_priority",
-    "token_penalty",
-    "score",
-    "rank",
-    "decision",
-    "stage",
-    "reason",
-    "duplicate_of",
-    "shortfall_tokens",
-    "prompt_order",
-    "text",
-)
 _HIDDEN_ITEM_COLUMNS = ("item", "raw", "redactions")
 
 
@@ -183,36 +165,75 @@ def items_frame(batch: Batch, settings: Settings) -> pl.DataFrame:
 
 
 def context_frames(batch: Batch, settings: Settings) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """`(graph, task_id, frame)` of each task that has candidates: selected rows in prompt order, then by rank."""
-    names = batch.items.select("item", "item_id")
-    tasks = batch.tasks.select("task", "graph", "task_id")
-    scored = batch.candidates
-    if scored is None:
+    """`(graph, task_id, frame)` of each task that has candidates: selected rows in prompt order, then by rank.
+
+    Tasks are taken some at a time, so that their rows are not all held twice.
+    """
+    if batch.candidates is None:
         return
-    early = _early_drops(batch, scored, settings.audit.max_rows_per_task)
-    rows = (
-        pl.concat([scored, early], how="diagonal")
-        .join(names, on="item", maintain_order="left")
-        .join(
-            names.rename({"item": "duplicate_of", "item_id": "kept"}),
-            on="duplicate_of",
-            how="left",
-            maintain_order="left",
-        )
-        .join(tasks, on="task", maintain_order="left")
-        .with_columns(selected=pl.col("reason").is_null())
-        .sort("graph", "task_id", pl.col("selected").not_(), "prompt_order", "rank", "item_id", nulls_last=True)
-        .with_columns(
-            decision=pl.when("selected").then(pl.lit("selected")).otherwise(pl.lit("dropped")),
-            stage=pl.coalesce(pl.col("stage").cast(pl.String), pl.lit("select_and_pack")),
-            reason=pl.col("reason").cast(pl.String),
-            duplicate_of=pl.col("kept"),
-            text=pl.when("selected").then("text"),
+    scored = batch.candidates.sort("task", maintain_order=True)
+    early = _early_drops(batch, scored, settings.audit.max_rows_per_task).sort("task", maintain_order=True)
+    ids, graphs, task_ids = (
+        _by_place(frame, place, name)
+        for frame, place, name in (
+            (batch.items, "item", "item_id"),
+            (batch.tasks, "task", "graph"),
+            (batch.tasks, "task", "task_id"),
         )
     )
-    for part in rows.select("task", *_CONTEXT_COLUMNS).partition_by("task", maintain_order=True, include_key=False):
-        graph, task_id = part.row(0)[:2]
-        yield graph, task_id, part
+    for tasks in batch.tasks["task"].sort().to_frame().iter_slices(_TASKS_AT_ONCE):
+        first, last = tasks["task"][0], tasks["task"][-1]
+        part = pl.concat([_run(scored, first, last), _run(early, first, last)], how="diagonal").sort(_context_order())
+        rows = part.select(
+            ids.gather(part["item"]).alias("item_id"),
+            "recency",
+            "similarity",
+            "kind_priority",
+            "token_penalty",
+            "score",
+            "rank",
+            decision=pl.when(_SELECTED).then(pl.lit("selected")).otherwise(pl.lit("dropped")),
+            stage=pl.coalesce(pl.col("stage").cast(pl.String), pl.lit("select_and_pack")),
+            reason=pl.col("reason").cast(pl.String),
+            duplicate_of=ids.gather(part["duplicate_of"]),
+            shortfall_tokens="shortfall_tokens",
+            prompt_order="prompt_order",
+            text=pl.when(_SELECTED).then("text"),
+        )
+        start = 0
+        for task, count in part.group_by("task", maintain_order=True).len().iter_rows():
+            named = pl.lit(graphs[task]).alias("graph"), pl.lit(task_ids[task]).alias("task_id")
+            yield graphs[task], task_ids[task], rows.slice(start, count).select(*named, pl.all())
+            start += count
+
+
+_SELECTED = pl.col("reason").is_null()
+_TASKS_AT_ONCE = 500
+
+
+def _context_order() -> pl.Expr:
+    """One number a row: by task, then the selected ones in the prompt's order, the dropped by rank, others by id."""
+    dropped, unranked = pl.lit(1 << 33, pl.UInt64), pl.lit(1 << 34, pl.UInt64)
+    within = (
+        pl.when(_SELECTED)
+        .then(pl.col("prompt_order").cast(pl.UInt64))
+        .when(pl.col("rank").is_not_null())
+        .then(dropped + pl.col("rank"))
+        .otherwise(unranked + pl.col("item"))
+    )
+    return pl.col("task").cast(pl.UInt64) * (1 << 35) + within
+
+
+def _run(rows: pl.DataFrame, first: int, last: int) -> pl.DataFrame:
+    """The rows of a range of tasks, of rows sorted by task."""
+    start = rows["task"].search_sorted(first, "left")
+    return rows.slice(start, rows["task"].search_sorted(last, "right") - start)
+
+
+def _by_place(frame: pl.DataFrame, place: str, name: str) -> pl.Series:
+    """A column by the places of its rows, null at places that the frame does not have."""
+    places = pl.DataFrame({place: pl.int_range(1 + int(frame[place].max() or 0), dtype=pl.UInt32, eager=True)})  # type: ignore[arg-type]
+    return places.join(frame.select(place, name), on=place, how="left", maintain_order="left")[name]
 
 
 def _early_drops(batch: Batch, scored: pl.DataFrame, most: int) -> pl.DataFrame:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
 from tasks.layout import blocks
 from tasks.lineage import lineage, with_ancestors
 from tasks.passages import bare_headings
-from tasks.purse import Choice, Offer, Purse
-from tasks.terms import PRIORITIES, PRIORITY
+from tasks.purse import UNSAID, Choice, Goods, Offer, Purse
+from tasks.terms import PRIORITIES, PRIORITY, REASONS, SECTIONS
 from tasks.tokens import TokenCounter, token_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from tasks.settings import Settings
 
 NAME = "select_and_pack"
+
+_HORIZON, _IRRELEVANT = REASONS.index("horizon"), REASONS.index("irrelevant")
+_NOTHING = len(REASONS)
 
 
 def select_and_pack(batch: Batch, settings: Settings) -> Batch:
@@ -36,41 +44,81 @@ def select_and_pack(batch: Batch, settings: Settings) -> Batch:
     candidates = batch.candidates
     assert candidates is not None, "scoring comes first"
     counter = token_counter(settings.tokens)
-    alive = candidates.filter(pl.col("reason").is_null())
-    offered = _offered(alive, batch.items, settings)
-    goods = _goods(
-        batch.items.join(offered.select("item").unique(), on="item", how="semi"), batch.items, counter, settings
-    )
-    beyond = _ancestors_beyond(alive, offered, goods)
+    facts = _Facts(batch.items)
+    shelves = list(_shelves(candidates, facts, settings))
+    goods = _goods(batch.items, [shelf.offered for shelf in shelves], counter, settings)
     budgets = dict(batch.tasks.select("task", "budget_tokens").iter_rows())
-    choices: list[tuple[int, Choice]] = []
-    flat, start = offered["item"].to_list(), 0
-    for task, count in offered.group_by("task", maintain_order=True).len().iter_rows():
-        purse = Purse(goods, settings.countable(budgets[task]), counter, settings)
-        ranked = flat[start : start + count]
-        start += count
-        choice = (
-            purse.fill_plainly(ranked) if settings.packing.rule == "plain" else purse.fill(ranked, beyond.get(task, ()))
-        )
-        choices.append((task, choice))
-    return batch.with_frames(candidates=_marked(candidates, _outcomes(choices), bare_headings(batch.items)))
+    choices = []
+    for shelf in shelves:
+        purse = Purse(goods, settings.countable(budgets[shelf.task]), counter, settings)
+        if settings.packing.rule == "plain":
+            choices.append(purse.fill_plainly(shelf.offered))
+        else:
+            choices.append(purse.fill(shelf.offered, shelf.rest()))
+    return batch.with_frames(
+        candidates=_marked(candidates, shelves, choices, facts),
+        beyond=batch.beyond.with_columns(stage=pl.lit(NAME, STAGE), reason=pl.lit("horizon", REASON)),
+    )
 
 
-def _offered(alive: pl.DataFrame, items: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    """`task, item` of the candidates within the horizon, in rank order; of the rules the more urgent ones first.
+class _Facts:
+    """What counts of each item, in arrays by its place."""
 
-    Headings are not among them: they come with what is under them.
-    """
-    rows = alive.select("task", "item", "rank")
-    if settings.packing.rule == "plain":
-        return rows.select("task", "item")
-    rows = rows.join(bare_headings(items), on="item", how="anti", maintain_order="left")
-    place = pl.int_range(pl.len()).over("task", "section")
-    facts = items.select("item", "section", urgency=_urgency())
-    offered = rows.join(facts, on="item", maintain_order="left")
-    if facts["urgency"].max():
-        offered = offered.sort("task", "urgency", "rank")
-    return offered.filter(place < settings.packing.horizon).select("task", "item")
+    def __init__(self, items: pl.DataFrame) -> None:
+        rows = items.select("item", pl.col("section").to_physical(), urgency=_urgency())
+        places = rows["item"].to_numpy()
+        size = int(places.max()) + 1 if len(places) else 0
+        self.sections, self.urgency, self.heads = (np.zeros(size, kind) for kind in (np.int8, np.int8, np.bool_))
+        self.sections[places] = rows["section"].to_numpy()
+        self.urgency[places] = rows["urgency"].to_numpy()
+        self.heads[bare_headings(items)["item"].to_numpy()] = True
+
+
+@dataclass(frozen=True)
+class _Shelf:
+    """One task's candidates that are still in, by rank: their rows, their items, and the places of those on offer."""
+
+    task: int
+    rows: NDArray[np.intp]
+    items: NDArray[np.uint32]
+    places: NDArray[np.intp]
+
+    @property
+    def offered(self) -> NDArray[np.uint32]:
+        """The items on offer, best first."""
+        return self.items[self.places]
+
+    def rest(self) -> list[int]:
+        """Those that may come with a descendant, or not at all."""
+        others = np.ones(len(self.items), np.bool_)
+        others[self.places] = False
+        return list(self.items[others].tolist())
+
+
+def _shelves(candidates: pl.DataFrame, facts: _Facts, settings: Settings) -> Iterator[_Shelf]:
+    """The shelves of all tasks. Of the rules the more urgent ones come first; headings come with what is under them."""
+    rows = np.flatnonzero(candidates["reason"].is_null().to_numpy())
+    tasks, items = candidates["task"].to_numpy()[rows], candidates["item"].to_numpy()[rows]
+    starts = np.flatnonzero(np.diff(tasks.astype(np.int64), prepend=-1))
+    for start, end in pairwise([*starts.tolist(), len(tasks)]):
+        own = items[start:end]
+        places = np.arange(len(own))
+        if settings.packing.rule == "sections":
+            places = np.flatnonzero(~facts.heads[own])
+            if (urgency := facts.urgency[own[places]]).any():
+                places = places[np.argsort(urgency, kind="stable")]
+            places = _within(facts.sections[own[places]], places, settings.packing.horizon)
+        yield _Shelf(int(tasks[start]), rows[start:end], own, places)
+
+
+def _within(sections: NDArray[np.int8], places: NDArray[np.intp], horizon: int) -> NDArray[np.intp]:
+    """The places, in their order, of which each section holds so many."""
+    if len(places) <= horizon:
+        return places
+    kept = np.ones(len(places), np.bool_)
+    for section in range(len(SECTIONS)):
+        kept[np.flatnonzero(sections == section)[horizon:]] = False
+    return places[kept]
 
 
 def _urgency() -> pl.Expr:
@@ -82,75 +130,58 @@ def _urgency() -> pl.Expr:
     return pl.when(pl.col("source") == "rules").then(urgency).otherwise(pl.lit(0, pl.UInt8))
 
 
-def _ancestors_beyond(alive: pl.DataFrame, offered: pl.DataFrame, goods: dict[int, Offer]) -> dict[int, list[int]]:
-    """By task the candidates beyond the horizon that are somebody's ancestors: they may come with a descendant."""
-    rest = alive.select("task", "item").join(offered, on=["task", "item"], how="anti")
-    known = pl.DataFrame({"item": list(goods)}, schema={"item": pl.UInt32})
-    grouped = (
-        rest.join(known, on="item", how="semi").sort("task", "item").group_by("task", maintain_order=True).agg("item")
-    )
-    return dict(grouped.iter_rows())
-
-
-def _goods(offered: pl.DataFrame, items: pl.DataFrame, counter: TokenCounter, settings: Settings) -> dict[int, Offer]:
-    """What each item is and costs, by its place; for ancestors beyond the horizon too."""
-    family = lineage(items).select("item", "parent")
-    wanted = with_ancestors(items, offered["item"].unique()).select("item", "text", "section", "kind", "tokens")
+def _goods(
+    items: pl.DataFrame, offered: Sequence[NDArray[np.uint32]], counter: TokenCounter, settings: Settings
+) -> Goods:
+    """What each item costs that is offered to any task, or that such an item descends from."""
+    seen = pl.concat([pl.Series(dtype=pl.UInt32), *map(pl.Series, offered)]).unique()
+    wanted = with_ancestors(items, seen).select("item", "text", "section", "kind", "tokens")
     drawn = wanted.join(blocks(wanted.select("item", "text", "section", "kind"), settings.render), on="item")
-    drawn = drawn.join(family, on="item")
+    drawn = drawn.join(lineage(items).select("item", "parent"), on="item")
     costs = counter.count([block + "\n\n" for block in drawn["block"]])
-    return {
-        item: Offer(parent, section, kind, cost, len(block.encode()) + 2, tokens, text, body)
-        for (item, parent, section, kind, tokens, text, body, block), cost in zip(
-            drawn.select("item", "parent", "section", "kind", "tokens", "text", "body", "block").iter_rows(),
-            costs,
-            strict=True,
-        )
-    }
-
-
-def _outcomes(choices: Iterable[tuple[int, Choice]]) -> pl.DataFrame:
-    """`task, item, chosen, why, short, body`, a row a considered candidate."""
-    columns: dict[str, list[object]] = {name: [] for name in ("task", "item", "chosen", "why", "short", "body")}
-    for task, choice in choices:
-        count = len(choice.selected) + len(choice.dropped)
-        columns["task"] += [task] * count
-        columns["item"] += [*choice.selected, *choice.dropped]
-        columns["chosen"] += [True] * len(choice.selected) + [False] * len(choice.dropped)
-        columns["why"] += [None] * len(choice.selected) + [reason for reason, _ in choice.dropped.values()]
-        columns["short"] += [None] * len(choice.selected) + [short for _, short in choice.dropped.values()]
-        columns["body"] += [*choice.selected.values(), *([None] * len(choice.dropped))]
-    return pl.DataFrame(
-        columns,
-        schema={
-            "task": pl.UInt32,
-            "item": pl.UInt32,
-            "chosen": pl.Boolean,
-            "why": REASON,
-            "short": pl.UInt32,
-            "body": pl.String,
-        },
+    return Goods(
+        {
+            item: Offer(parent, section, kind, cost, len(block.encode()) + 2, tokens, text, body)
+            for (item, parent, section, kind, tokens, text, body, block), cost in zip(
+                drawn.select("item", "parent", "section", "kind", "tokens", "text", "body", "block").iter_rows(),
+                costs,
+                strict=True,
+            )
+        }
     )
 
 
-def _marked(candidates: pl.DataFrame, outcomes: pl.DataFrame, heads: pl.DataFrame) -> pl.DataFrame:
+def _marked(
+    candidates: pl.DataFrame, shelves: Sequence[_Shelf], choices: Sequence[Choice], facts: _Facts
+) -> pl.DataFrame:
     """The candidates with what packing decided.
 
     Those still in that it never considered lie beyond the horizon, or are headings under which nothing was selected.
     """
-    marked = candidates.join(outcomes, on=["task", "item"], how="left", maintain_order="left")
-    still_in = pl.col("reason").is_null()
-    beyond = still_in & pl.col("chosen").is_null()
-    dropped = still_in & ~pl.col("chosen").fill_null(value=False)
-    return marked.with_columns(
-        stage=pl.when(dropped).then(pl.lit(NAME, STAGE)).otherwise("stage"),
-        reason=pl.when(beyond & pl.col("item").is_in(heads["item"].implode()))
-        .then(pl.lit("irrelevant", REASON))
-        .when(beyond)
-        .then(pl.lit("horizon", REASON))
-        .when(dropped)
-        .then("why")
-        .otherwise("reason"),
-        shortfall_tokens=pl.coalesce("short", "shortfall_tokens"),
-        text=pl.when(still_in).then("body"),
+    reasons = np.full(len(candidates), _NOTHING, np.uint32)
+    short = np.full(len(candidates), UNSAID, np.int64)
+    texts = np.zeros(len(candidates), np.uint32)
+    bodies: list[str | None] = [None]
+    place_of = np.zeros(len(facts.heads), np.intp)
+    for shelf, choice in zip(shelves, choices, strict=True):
+        why = np.where(facts.heads[shelf.items], _IRRELEVANT, _HORIZON)
+        why[shelf.places] = choice.reasons
+        missed = np.full(len(why), UNSAID)
+        missed[shelf.places] = choice.short
+        place_of[shelf.items] = np.arange(len(why))
+        selected = place_of[list(choice.selected)]
+        why[selected] = _NOTHING
+        missed[selected] = UNSAID
+        reasons[shelf.rows], short[shelf.rows] = why, missed
+        texts[shelf.rows[selected]] = np.arange(len(selected)) + len(bodies)
+        bodies += choice.selected.values()
+    decided = candidates.with_columns(
+        pl.Series("why", [*REASONS, None], REASON).gather(reasons),
+        pl.Series("short", short),
+        pl.Series("text", bodies, pl.String).gather(texts),
+    )
+    return decided.with_columns(
+        stage=pl.when(pl.col("why").is_not_null()).then(pl.lit(NAME, STAGE)).otherwise("stage"),
+        reason=pl.coalesce("why", "reason"),
+        shortfall_tokens=pl.when(pl.col("short") != UNSAID).then("short").cast(pl.UInt32),
     ).select(candidates.columns)

@@ -143,19 +143,20 @@ def _ordered(candidates: pl.DataFrame, drafts: Sequence[_Draft], squeezed: Seque
         schema={"task": pl.UInt32, "item": pl.UInt32, "place": pl.UInt32},
         orient="row",
     )
-    out = pl.DataFrame(squeezed, schema={"task": pl.UInt32, "item": pl.UInt32}, orient="row").with_columns(
-        out=pl.lit(value=True)
+    marked = candidates.join(order, on=["task", "item"], how="left", maintain_order="left").with_columns(
+        prompt_order="place"
     )
-    marked = candidates.join(order, on=["task", "item"], how="left", maintain_order="left").join(
-        out, on=["task", "item"], how="left", maintain_order="left"
-    )
-    gone = pl.col("out").fill_null(value=False)
-    return marked.with_columns(
-        prompt_order=pl.col("place"),
-        stage=pl.when(gone).then(pl.lit(NAME, STAGE)).otherwise("stage"),
-        reason=pl.when(gone).then(pl.lit("budget", REASON)).otherwise("reason"),
-        text=pl.when(~gone).then("text"),
-    ).select(candidates.columns)
+    if squeezed:
+        out = pl.DataFrame(squeezed, schema={"task": pl.UInt32, "item": pl.UInt32}, orient="row")
+        gone = pl.col("out").fill_null(value=False)
+        marked = marked.join(
+            out.with_columns(out=pl.lit(value=True)), on=["task", "item"], how="left", maintain_order="left"
+        ).with_columns(
+            stage=pl.when(gone).then(pl.lit(NAME, STAGE)).otherwise("stage"),
+            reason=pl.when(gone).then(pl.lit("budget", REASON)).otherwise("reason"),
+            text=pl.when(~gone).then("text"),
+        )
+    return marked.select(candidates.columns)
 
 
 def _prompts(drafts: Sequence[_Draft], batch: Batch, settings: Settings, counter: TokenCounter) -> pl.DataFrame:

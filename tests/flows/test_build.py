@@ -122,15 +122,16 @@ class Watched(Batch):
 
 def test_prefect_neither_walks_nor_keeps_nor_stores_frames(server, sample, tmp_path, monkeypatch):
     from flows import build as module
+    from tasks import making
 
     alive: list[weakref.ref] = []
 
-    def watched(inputs, settings, load=module.load):
+    def watched(inputs, settings, load=making.load):
         batch = Watched(**vars(load(inputs, settings)))
         alive.append(weakref.ref(batch))
         return batch
 
-    monkeypatch.setattr(module, "load", watched)
+    monkeypatch.setattr(making, "load", watched)
     stored = set(server.home.glob("storage/*"))
     Watched.readers.clear()
     module.build_contexts(**sample, out=str(tmp_path), budget=5000)

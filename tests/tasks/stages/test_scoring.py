@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from tasks.settings import load_settings
-from tasks.stages import scoring
 from tasks.stages.candidates import generate_candidates
 from tasks.stages.closure import resolve_dependency_closure
 from tasks.stages.scoring import KIND_PRIORITY, score_candidates
@@ -92,13 +91,13 @@ def test_tags_stand_for_the_text_of_those_that_have_any():
 
 
 @pytest.mark.parametrize("similarity", ["jaccard", "bm25", "tfidf", "tags"])
-def test_the_size_of_chunks_changes_nothing(monkeypatch, similarity):
+def test_a_task_is_ranked_the_same_whichever_others_are_ranked_with_it(similarity):
     tasks = [{"task_id": f"t{number}", "title": f"login page {number} session"} for number in range(7)]
     items = [said(f"i{number}", f"login {number} page session cookie") for number in range(9)]
     chosen = load_settings(scoring={"similarity": similarity})
-    whole = scored(items, tasks, chosen).candidates
-    monkeypatch.setattr(scoring, "_JOINED_ROWS", 5)
-    assert scored(items, tasks, chosen).candidates.equals(whole)
+    before = resolve_dependency_closure(generate_candidates(batch(items, tasks), chosen), chosen)
+    parts = [score_candidates(before.only([task]), chosen).candidates for task in range(7)]
+    assert pl.concat(parts).equals(score_candidates(before, chosen).candidates)
 
 
 def test_tasks_without_words_or_candidates_are_safe():

@@ -1,0 +1,103 @@
+"""How alike a task and an item are, by the words that they share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from tasks.text import token_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tasks.text import Words
+
+_K1, _B = 1.2, 0.75  # the usual constants of Okapi BM25
+
+
+class Similarity:
+    """An index of the words of items: for each word the items in which it stands.
+
+    Args:
+        words: `item, token`, a row a distinct word of an item.
+        measure: `jaccard`, `bm25`, `tfidf`, or `tags`, which is Jaccard over the words that `with_tag_words` gives.
+    """
+
+    def __init__(self, words: pl.DataFrame, measure: str) -> None:
+        self._measure = measure
+        self._count = words["item"].n_unique()
+        known = words.group_by("token").agg(df=pl.len()).sort("token").with_row_index("word")
+        self._words = known.select("token", "word", weight=_weight(measure, self._count))
+        coded = words.join(self._words, on="token").sort("word", "item")
+        self._postings = coded["item"].to_numpy()
+        self._ends = known["df"].cum_sum().to_numpy()
+        self._starts = self._ends - known["df"].to_numpy()
+        self._weights = self._words["weight"].to_numpy()
+        own = pl.col("weight").sort().sum() if measure == "tfidf" else pl.len().cast(pl.Float64)
+        sizes = coded.group_by("item").agg(size=own).sort("item")
+        self._sizes = np.zeros(1 + (int(coded["item"].max()) if len(coded) else 0))  # type: ignore[arg-type]
+        self._sizes[sizes["item"].to_numpy()] = sizes["size"].to_numpy()
+        self._average = float(sizes["size"].mean() or 1.0)  # type: ignore[arg-type]
+
+    def of(self, queries: pl.DataFrame) -> Iterator[tuple[int, NDArray[np.uint32], NDArray[np.float64]]]:
+        """By task the items that share a word with it, in their order, and how alike they are, above 0 to 1.
+
+        Args:
+            queries: `task, token`, a row a distinct word of a task.
+
+        Cost: a step a shared word, and one an item.
+        """
+        coded = queries.join(self._words, on="token", how="left")
+        unseen = (math.log(1 + self._count) + 1) ** 2  # of a word that no item has
+        own = pl.col("weight").fill_null(unseen).sort().sum() if self._measure == "tfidf" else pl.len().cast(pl.Float64)
+        asked = coded.group_by("task").agg(size=own, word=pl.col("word").drop_nulls().sort()).sort("task")
+        for task, size, words in asked.iter_rows():
+            found, shared = self._shared(words)
+            if len(found):
+                yield task, found, self._normalised(shared, size, self._sizes[found])
+
+    def _shared(self, words: list[int]) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+        """The items in which any of these words stands, and the summed weight of those that do."""
+        parts = [self._postings[self._starts[word] : self._ends[word]] for word in words]
+        if not parts:
+            return np.empty(0, np.uint32), np.empty(0)
+        plain = self._measure in ("jaccard", "tags")
+        weights = None if plain else np.repeat(self._weights[words], list(map(len, parts)))
+        sums = np.bincount(np.concatenate(parts), weights)
+        found = np.flatnonzero(sums).astype(np.uint32)
+        return found, sums[found].astype(np.float64)
+
+    def _normalised(
+        self, shared: NDArray[np.float64], of_task: float, of_item: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Sums of shared weights, brought to 0..1 by the measure's own rule."""
+        if self._measure == "tfidf":
+            value = np.clip(shared / np.sqrt(of_task * of_item), 0.0, 1.0)
+        elif self._measure == "bm25":
+            saturated = shared * (_K1 + 1) / (1 + _K1 * (1 - _B + _B * of_item / self._average))
+            value = saturated / saturated.max()
+        else:
+            return shared / (of_task + of_item - shared)
+        # sums of fractions depend on their order in the last bits
+        return pl.Series(value).round(9).to_numpy()
+
+
+def _weight(measure: str, count: int) -> pl.Expr:
+    """What a shared word counts, by the number of items in which it stands."""
+    if measure == "bm25":
+        return (1 + (count - pl.col("df") + 0.5) / (pl.col("df") + 0.5)).log()
+    if measure == "tfidf":
+        return (((1 + count) / (1 + pl.col("df"))).log() + 1) ** 2
+    return pl.lit(1.0)
+
+
+def with_tag_words(items: pl.DataFrame, words: pl.DataFrame, rule: Words) -> pl.DataFrame:
+    """The words of an item's tags in place of those of its text, where it has any."""
+    tagged = items.filter(pl.col("tags").list.len() > 0)
+    tags = token_table(tagged.select(pl.col("item").alias("id"), pl.col("tags").list.join(" ").alias("text")), rule)
+    return pl.concat([words.join(tagged, on="item", how="anti"), tags.rename({"id": "item"}).select("item", "token")])
