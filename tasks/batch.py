@@ -41,6 +41,7 @@ class Tasks(dy.Schema):
     progress = dy.Enum(PROGRESS, description="How far it is, as the plan says; pending where it does not.")
     parent = dy.String(nullable=True, description="The task of the same graph that it is a part of.")
     dependencies = dy.List(dy.String(), description="Ids in the same graph that come first, in the plan's order.")
+    related = dy.List(dy.String(), description="Ids in the same graph that the plan names beside; no order follows.")
     consumers = dy.List(dy.String(), description="Ids or words the plan gives for who uses the outcome.")
     files_create = dy.List(dy.String(), description="Paths the task creates, as the plan has them.")
     files_modify = dy.List(dy.String(), description="Paths the task changes.")
@@ -56,11 +57,12 @@ class Tasks(dy.Schema):
 
 
 class Earlier(dy.Schema):
-    """One row a (task, task that it directly comes after): a dependency or parent, also of tasks without a context."""
+    """One row a (task, task that it comes after): dependencies, their parts, and wholes; also of tasks not built."""
 
     graph = dy.String(description="The graph of both.")
     task_id = dy.String(description="The later task.")
     earlier = dy.String(description="The task that it builds on or is a part of.")
+    part = dy.Bool(description="Whether it is a part of that task.")
 
 
 class Items(dy.Schema):

@@ -255,3 +255,34 @@ def test_the_command_shows_and_exports_by_the_tools_own_ids(tmp_path):
     rows = [json.loads(line) for line in run("export", "--format", "jsonl").splitlines()]
     assert {row["task_id"] for row in rows} == {"2", "2.2", "2.3", "3"}
     assert "crosses" in (said := run("forecast", "--workers", "1")) or "stays below" in said
+
+
+def test_whoever_builds_on_a_whole_builds_on_its_parts(tmp_path):
+    plan = beads(
+        tmp_path / "p",
+        issue("x-0", "Base", "closed", close_reason="Base lies in base/"),
+        issue("x-1", "Shop", needs=["x-0"], issue_type="epic"),
+        issue("x-1.1", "Cart", "closed", parent="x-1", notes="Carts are kept for a week"),
+        issue("x-1.2", "Till", parent="x-1"),
+        issue("x-2", "Open", needs=["x-1"]),
+    )
+    found = built(tmp_path / "out", plan)
+    prompts = dict(found.tasks.select("task_id", "prompt").rows())
+    levels = dict(found.tasks.select("task_id", "level").rows())
+    assert levels["x-2"] > levels["x-1.2"] > levels["x-1"]
+    assert "Carts are kept for a week" in prompts["x-2"]
+    assert "Carts are kept for a week" in prompts["x-1"]  # who has the whole to do sees what was done of it
+    assert "- x-0 Base (done)" in prompts["x-1.2"]
+    assert "Base lies in base/" in prompts["x-1.2"]
+
+
+def test_a_part_says_that_its_whole_is_done(tmp_path):
+    plan = beads(
+        tmp_path / "p", issue("x-1", "Shop", "closed", issue_type="epic"), issue("x-1.1", "Cart", parent="x-1")
+    )
+    assert "Part of: x-1 Shop (done)" in built(tmp_path / "out", plan).tasks["prompt"][0]
+
+
+def test_a_tag_that_is_not_there_is_refused_with_those_that_are(tmp_path):
+    with pytest.raises(InputError, match="master"):
+        built(tmp_path, SAMPLES / "task-master", plan={"tag": "nope"})

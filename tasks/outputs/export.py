@@ -41,6 +41,7 @@ TASK_VARIABLE = "PREBRIEF_TASK"
 HOOK_CHARACTERS = 10_000
 
 _SUFFIX = ".prebrief.json"
+_ONLY_GRAPHS = "Plans of other tools have no ZERG form; they go out as markdown, jsonl or claude."
 
 
 @dataclass(frozen=True)
@@ -165,10 +166,11 @@ def _graphs(folder: BuildFolder, named: Sequence[Path], done: Exported) -> list[
     if not found:
         raise ExportError(
             f"no graph of build {folder.root.name} lies here as it was built; run this where it was built, build it "
-            "again, or name the files with --graph."
+            f"again, or name the files with --graph. {_ONLY_GRAPHS}"
         )
     if missing := sorted(known - found.keys()):
-        done.warnings.append(f"not here as they were built, and left out: {_listed(missing)}; name them with --graph.")
+        where = f"not here as they were built, and left out: {_listed(missing)}; name them with --graph."
+        done.warnings.append(f"{where} {_ONLY_GRAPHS}")
     return [found[graph] for graph in sorted(found)]
 
 

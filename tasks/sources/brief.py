@@ -62,9 +62,13 @@ class _Plan:
 
     def brief(self, row: Mapping[str, Any]) -> str:
         """The brief of one of the tasks."""
-        needed = [self.rows[name] for name in row["dependencies"] if name in self.rows]
+        above = self._above(row)
         parts = sorted(self._parts.get(row["task_id"], []), key=lambda part: part["position"])
-        return brief_text(row, needed, self._above(row), parts)
+        needed = dict.fromkeys(name for task in (row, *above) for name in task["dependencies"])
+        inside = {row["task_id"], *(task["task_id"] for task in above)}
+        rows = [self.rows[name] for name in needed if name in self.rows and name not in inside]
+        related = [self.rows[name] for name in row["related"] if name in self.rows]
+        return brief_text(row, rows, above, parts, related)
 
     def _above(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What a task is a part of, the nearest first; parents in a circle end it."""
@@ -92,24 +96,27 @@ def brief_text(
     needed: Sequence[Mapping[str, Any]],
     above: Sequence[Mapping[str, Any]] = (),
     parts: Sequence[Mapping[str, Any]] = (),
+    related: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The brief of a task as Markdown: what to do, with which files, when it is done, what it builds on.
 
     Args:
         task: A row of the tasks frame.
-        needed: The rows of the tasks that it depends on directly.
+        needed: The rows of the tasks that it depends on directly, or what it is a part of does.
         above: The rows of the tasks that it is a part of, the nearest first.
         parts: The rows of the tasks that are its parts.
+        related: The rows of the tasks that its plan names beside.
     """
     inferred = frozenset(task["files_inferred"])
     blocks = [_headline(task), closed(task["description"].strip("\n").rstrip())]
-    blocks.append(f"Part of: {', in '.join(map(_named, above))}" if above else "")
+    blocks.append(f"Part of: {', in '.join(f'{_named(task)}{_progress(task)}' for task in above)}" if above else "")
     blocks.append(_tasks("Its parts", parts))
     files = [(label, [path for path in task[column] if path not in inferred]) for label, column in _FILES]
     files.append(("Files named in its text", [path for path in task["files_inferred"] if not _is_in(path, task)]))
     blocks.append("\n".join(f"{label}: {_paths(paths)}" for label, paths in files if paths))
     blocks.append(_bullets("Acceptance criteria", task["acceptance_criteria"]))
     blocks.append(_verification(task["verification"]))
+    blocks.append(_tasks("Related", related))
     blocks.append(_tasks("Depends on", needed))
     blocks.append(f"Consumers: {', '.join(task['consumers'])}" if task["consumers"] else "")
     return "\n\n".join(filter(None, blocks))
@@ -158,8 +165,11 @@ def _provided(task: Mapping[str, Any]) -> str:
     """A task as another can rely on it; how far it is, where it is not simply to do."""
     files = [path for path in task["files_create"] if path not in task["files_inferred"]]
     creates = f", creates {_paths(files)}" if files else ""
-    progress = f" ({task['progress']})" if task["progress"] != "pending" else ""
-    return f"{_named(task)}{creates}{progress}"
+    return f"{_named(task)}{creates}{_progress(task)}"
+
+
+def _progress(task: Mapping[str, Any]) -> str:
+    return f" ({task['progress']})" if task["progress"] != "pending" else ""
 
 
 def _paths(paths: Iterable[str]) -> str:

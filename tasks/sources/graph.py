@@ -15,7 +15,7 @@ from tasks.sources.masking import MASKED, credential_finding
 from tasks.sources.order import circular, depths
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from tasks.sources.plans.plan import GraphRead
 
@@ -46,11 +46,13 @@ def settled(reads: Iterable[GraphRead]) -> Settled:
     twice is read once.
     """
     rows: list[dict[str, Any]] = []
+    earlier: list[dict[str, Any]] = []
     findings: list[Row] = []
     for read in named_apart(reads):
         graph = Findings(read.label)
         settled_rows = _settled_rows(read, graph)
         rows += settled_rows
+        earlier += _order(settled_rows)
         findings += read.findings + graph.rows
         findings += [
             credential_finding(f"{row['graph']}/{row['task_id']}", row[MASKED])
@@ -58,9 +60,6 @@ def settled(reads: Iterable[GraphRead]) -> Settled:
             if row.get(MASKED)
         ]
     tasks = number(frame_of(Tasks, rows, _COLUMNS), ["graph", "task_id"], "task")
-    earlier = [
-        {"graph": row["graph"], "task_id": row["task_id"], "earlier": name} for row in rows for name in _earlier(row)
-    ]
     said = [
         {"graph": row["graph"], "task_id": row["task_id"], "position": row["position"], **text}
         for row in rows
@@ -74,9 +73,45 @@ def with_status(tasks: pl.DataFrame, wanted: Collection[str]) -> pl.DataFrame:
     return number(tasks.filter(pl.col("progress").is_in(list(wanted))), ["graph", "task_id"], "task")
 
 
-def _earlier(row: Mapping[str, Any]) -> list[str]:
-    """What a task comes after: what it depends on, and what it is a part of."""
-    return [*row["dependencies"], *([row["parent"]] if row["parent"] is not None else [])]
+def _order(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What each task of a graph comes after: see `Earlier`."""
+    parts = _parts(rows)
+    for row in rows:
+        key = {"graph": row["graph"], "task_id": row["task_id"]}
+        for name in _after(row, parts):
+            yield {**key, "earlier": name, "part": False}
+        if row["parent"] is not None:
+            yield {**key, "earlier": row["parent"], "part": True}
+
+
+def _after(row: Mapping[str, Any], parts: Mapping[str, Sequence[str]]) -> list[str]:
+    """What a task depends on, and the parts of that, unless it is one of them: a whole is done when its parts are."""
+    found = dict.fromkeys(row["dependencies"])
+    for name in row["dependencies"]:
+        below = _below(name, parts)
+        if row["task_id"] not in below:
+            found.update(dict.fromkeys(below))
+    return list(found)
+
+
+def _parts(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    parts: dict[str, list[str]] = {}
+    for row in rows:
+        if row["parent"] is not None:
+            parts.setdefault(row["parent"], []).append(row["task_id"])
+    return parts
+
+
+def _below(name: str, parts: Mapping[str, Sequence[str]]) -> dict[str, None]:
+    """The parts of a task and their parts, itself left out."""
+    found: dict[str, None] = {}
+    pending = list(parts.get(name, ()))
+    while pending:
+        part = pending.pop(0)
+        if part not in found and part != name:
+            found[part] = None
+            pending += parts.get(part, ())
+    return found
 
 
 def named_apart(reads: Iterable[GraphRead]) -> list[GraphRead]:
@@ -112,6 +147,7 @@ def _settled_rows(read: GraphRead, findings: Findings) -> list[dict[str, Any]]:
         row["title"] = row["title"] or row["task_id"]
         row["dependencies"] = _known_dependencies(row, ids, findings)
         row["parent"] = _known_parent(row, ids, findings)
+        row["related"] = [name for name in row["related"] if name in ids - {row["task_id"]}]
         if unknown := [name for name in row["consumers"] if name not in ids]:
             message = f"It names consumers that are no tasks: {_listed(unknown)}; they were kept."
             findings.add("info", "TASK_UNKNOWN_CONSUMER", message, _place(row))
@@ -174,8 +210,8 @@ def _known_parent(row: Mapping[str, Any], ids: set[str], findings: Findings) -> 
 
 
 def _settle_levels(rows: list[dict[str, Any]], findings: Findings, *, phases: bool) -> None:
-    dependencies = {row["task_id"]: _earlier(row) for row in rows}
-    for names in circular(dependencies):
+    named = {row["task_id"]: [*row["dependencies"], *filter(None, [row["parent"]])] for row in rows}
+    for names in circular(named):
         message = f"These tasks depend on each other in a circle: {_listed(names)}; all were kept."
         findings.add("warning", "GRAPH_CYCLE", message)
     unsaid = [row for row in rows if row["level"] is None]
@@ -183,7 +219,9 @@ def _settle_levels(rows: list[dict[str, Any]], findings: Findings, *, phases: bo
         message = f"{len(unsaid)} of {len(rows)} tasks have no level; it was taken from what they depend on."
         findings.add("info", "GRAPH_NO_LEVEL", message)
         given = {row["task_id"]: row["level"] for row in rows if row["level"] is not None}
-        found = depths(dependencies, given)
+        parts = _parts(rows)
+        order = {row["task_id"]: [*_after(row, parts), *filter(None, [row["parent"]])] for row in rows}
+        found = depths(order, given)
         for row in unsaid:
             row["level"] = found[row["task_id"]]
     level = {row["task_id"]: row["level"] for row in rows}

@@ -175,12 +175,12 @@ def _no_graph(findings: Iterable[Row]) -> str:
         {
             (row["where"], row["message"])
             for row in findings
-            if row["severity"] == "error" and row["code"].startswith(("INPUT_", "GRAPH_"))
+            if row["severity"] == "error" and row["code"].startswith(("INPUT_", "GRAPH_", "PLAN_"))
         }
     )
     why = f"{failed[0][0]}: {failed[0][1].rstrip('.')}" if failed else "none was named"
     more = f" ({len(failed) - 1} more like it)" if len(failed) > 1 else ""
-    return f"There is no readable task graph, {why}{more}; name a JSON file with a list of tasks."
+    return f"There is no readable task graph, {why}{more}; name a plan: a task graph, or one of a tool that is known."
 
 
 # ---- rows of items, each with its `order` in the build ----------------------------------------------------------

@@ -12,7 +12,7 @@ from tasks.sources.documents import read_document
 from tasks.sources.files import InputFile, absolute, decode, exists, is_folder, read_input, read_inside
 from tasks.sources.findings import Row, finding
 from tasks.sources.masking import MARKER, MASKED, strings_of
-from tasks.sources.plans import default_format, formats, found_in, recognised
+from tasks.sources.plans import default_format, formats, found_in, named_so, recognised
 from tasks.sources.plans.plan import DOCUMENT_ROLES, TASK_TEXTS, GraphRead, PlanFormat, PlanSource, Role
 from tasks.sources.values import UnreadableJsonError, parse_json
 
@@ -105,9 +105,10 @@ def _format(settings: Settings) -> PlanFormat | None:
 
 def _plan(path: Path, times: int, given: PlanFormat | None, settings: Settings) -> Plan:
     content = read_input(path, path.name, settings.reading.max_bytes)
-    if not isinstance(content, InputFile):
-        return Plan(path, times, given or default_format(), content)
-    return Plan(path, times, given or recognised(decode(content)[0]) or default_format(), content)
+    known = given
+    if known is None and isinstance(content, InputFile):
+        known = recognised(decode(content)[0]) or named_so(path)
+    return Plan(path, times, known or default_format(), content)
 
 
 def read_plan(plan: Plan, label_of: Callable[[Path], str], settings: Settings) -> tuple[PlanFile | None, list[Row]]:
@@ -175,6 +176,10 @@ def _companions(
         if not exists(companion.path):
             continue
         label = label_of(companion.path)
+        if companion.left_out:
+            message = f"It holds more documents than are read; the last {companion.left_out} were left out."
+            findings.append(finding("warning", "PLAN_DOCUMENTS", label, message))
+            continue
         file = read_inside(companion.path, companion.inside, label, settings.reading.max_bytes)
         if not isinstance(file, InputFile):
             findings.append(file)

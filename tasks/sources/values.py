@@ -8,10 +8,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from tasks.sources.findings import shown
 from tasks.text import clean, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tasks.sources.findings import Findings
 
 #: Levels of nesting that are read. A fixed limit: the interpreter's own depends on who calls.
 DEEPEST = 100
@@ -46,6 +49,15 @@ class Oddities:
 
     repeated_keys: list[str] = field(default_factory=list)
     not_numbers: int = 0
+
+    def report(self, findings: Findings, place: str = "") -> None:
+        """A finding for each key that was given twice, and one for all that is no number."""
+        for key in self.repeated_keys:
+            message = f"The key {shown(key)} is given more than once; the last counts."
+            findings.add("warning", "JSON_REPEATED_KEY", message, place)
+        if self.not_numbers:
+            message = f"It holds {self.not_numbers} values that are NaN or infinite; they were read as null."
+            findings.add("warning", "JSON_NOT_A_NUMBER", message, place)
 
 
 def parse_json(text: str, oddities: Oddities | None = None) -> Any:  # noqa: ANN401 - JSON may be anything

@@ -142,7 +142,8 @@ def _earlier_tasks(batch: Batch) -> pl.DataFrame:
     """
     tasks = batch.tasks.select("task", "graph", "task_id", "dependencies")
     own = tasks.select("graph", "task_id", pl.col("dependencies").alias("earlier"))
-    named = pl.concat([batch.earlier, own.explode("earlier", empty_as_null=False, keep_nulls=False)]).unique()
+    order = batch.earlier.select("graph", "task_id", "earlier")
+    named = pl.concat([order, own.explode("earlier", empty_as_null=False, keep_nulls=False)]).unique()
     nodes = (
         pl.concat([named.select("graph", "task_id"), named.select("graph", pl.col("earlier").alias("task_id"))])
         .unique()
@@ -157,6 +158,13 @@ def _earlier_tasks(batch: Batch) -> pl.DataFrame:
         .agg("next")
     )
     leads_to = reached(dict(steps.iter_rows()))
+    parts = (
+        batch.earlier.filter("part")
+        .join(nodes, on=["graph", "task_id"])
+        .join(nodes.rename({"task_id": "earlier", "node": "whole"}), on=["graph", "earlier"])
+        .sort("whole", "node")
+    )
+    below = reached(dict(parts.group_by("whole", maintain_order=True).agg("node").iter_rows()))
     history = batch.items.filter(pl.col("section").cast(pl.String) == "history").select("graph", "task_id").unique()
     owners = pl.concat(
         [
@@ -166,11 +174,12 @@ def _earlier_tasks(batch: Batch) -> pl.DataFrame:
     )
     wanted = sum(1 << node for node in owners["node"].unique())
     starts = tasks.join(nodes, on=["graph", "task_id"]).sort("task").select("task", "node")
-    rows = [
-        (task, other)
-        for task, node in starts.iter_rows()
-        for other in bits_of(leads_to.get(node, 0) & wanted & ~(1 << node))
-    ]
+    rows = []
+    for task, node in starts.iter_rows():
+        seen = leads_to.get(node, 0)
+        for part in bits_of(below.get(node, 0)):  # who has a whole to do sees what its parts did
+            seen |= 1 << part | leads_to.get(part, 0)
+        rows += [(task, other) for other in bits_of(seen & wanted & ~(1 << node))]
     found = pl.DataFrame(rows, schema={"task": pl.UInt32, "node": nodes.schema["node"]}, orient="row")
     return found.join(nodes, on="node").select("task", "graph", "task_id")
 

@@ -101,6 +101,8 @@ def batch_of(events: tuple[dict, ...], query: str, settings: Settings) -> Batch:
                     name: []
                     for name in (
                         "dependencies",
+                        "related",
+                        "related",
                         "consumers",
                         "files_create",
                         "files_modify",

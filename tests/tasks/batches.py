@@ -11,7 +11,7 @@ from tasks.tokens import token_counter
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_LISTS = ("dependencies", "consumers", "files_create", "files_modify", "files_read", "files_delete", "files_inferred", "acceptance_criteria", "tools")  # fmt: skip
+_LISTS = ("dependencies", "related", "consumers", "files_create", "files_modify", "files_read", "files_delete", "files_inferred", "acceptance_criteria", "tools")  # fmt: skip
 SETTINGS = load_settings()
 
 

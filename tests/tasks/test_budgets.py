@@ -17,7 +17,7 @@ from tasks.outputs.reader import BuildFolder
 from tasks.settings import load_settings
 from tasks.sources.inputs import Request
 
-EMPTY = {name: [] for name in ("dependencies", "consumers", "files_create", "files_modify", "files_read", "files_delete", "files_inferred",
+EMPTY = {name: [] for name in ("dependencies", "related", "consumers", "files_create", "files_modify", "files_read", "files_delete", "files_inferred",
                                "acceptance_criteria", "tools")}  # fmt: skip
 
 

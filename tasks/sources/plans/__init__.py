@@ -44,6 +44,11 @@ def recognised(text: str) -> PlanFormat | None:
     return next((plan for plan in (*others, default) if plan.recognises(text, document)), None)
 
 
+def named_so(path: Path) -> PlanFormat | None:
+    """The format that a file has by its name, whatever it holds: what is wrong with it is said in that tool's words."""
+    return next((plan for plan in formats().values() if plan.named(path)), None)
+
+
 def found_in(folder: Path, only: PlanFormat | None = None) -> list[Path]:
     """The plans that a folder means by some tool's layout; of one format, where that is given.
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tasks.sources.documents import blocks
+from tasks.sources.plans.enumeration import unrolled
 from tasks.sources.plans.zerg import criteria
 from tasks.sources.values import prose
 from tasks.text import one_line
@@ -28,7 +29,7 @@ _LABEL = re.compile(
 )
 _OTHER_LABEL = re.compile(r" {0,3}(?:(\*\*|__)[^*_\n]+\1|[^\W\d_][^.:\n]{0,40}:[ \t]*$)")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*")
-_BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]?\][ \t]+)?")
+_BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|\(\d{1,3}\))[ \t]+(?:\[[ xX]?\][ \t]+)?")
 _LISTS = ("bullet_list_open", "ordered_list_open")
 _NOT_LINES = ("fence", "code_block", "html_block", "table_open")
 
@@ -49,7 +50,7 @@ def _lines(text: object) -> list[str]:
     for first, end in _not_lines(blocks("\n".join(lines))):
         lines[first:end] = [""] * len(lines[first:end])
     joined: list[str] = []
-    for line in lines:
+    for line in unrolled(lines):
         heading = _HEADING.fullmatch(line)
         plain = heading[1] if heading else line.rstrip()
         bullet = _BULLET.match(plain)

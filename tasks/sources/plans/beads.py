@@ -66,11 +66,11 @@ class _Issue:
 
 
 def _recognises(text: str, document: object) -> bool:
-    """Lines of which the first objects are issues: an id, and what only an issue has."""
+    """Lines of which most of the first objects are issues: an id, and what only an issue has."""
     if document is not None and not isinstance(document, dict):
         return False
     found = list(islice(_first_records(text), _ISSUES_TRIED))
-    return bool(found) and all(map(_is_issue, found))
+    return sum(map(_is_issue, found)) * 2 > len(found)
 
 
 def _first_records(text: str) -> Iterator[dict[str, Any]]:
@@ -130,7 +130,11 @@ def _read(source: PlanSource) -> GraphRead:
     return GraphRead(source.label, source.file.sha256, feature, rows, findings.rows, frozenset(unsure))
 
 
-FORMAT = PlanFormat("beads", _recognises, _read, find=_find, root=_root)
+def _named(path: Path) -> bool:
+    return path.name in _FILES and absolute(path).parent.name == _FOLDER
+
+
+FORMAT = PlanFormat("beads", _recognises, _read, named=_named, find=_find, root=_root)
 
 
 def _prefix(issues: Iterable[_Issue]) -> str:
@@ -152,9 +156,7 @@ def _records(text: str, findings: Findings) -> list[dict[str, Any]]:
         except UnreadableJsonError as error:
             findings.add("error", "PLAN_LINE", f"It is {error.reason}; the line was left out.", f"line {number}")
             continue
-        for key in oddities.repeated_keys:
-            message = f"The key {shown(key)} is given more than once; the last counts."
-            findings.add("warning", "JSON_REPEATED_KEY", message, f"line {number}")
+        oddities.report(findings, f"line {number}")
         if not isinstance(record, dict):
             findings.add("error", "PLAN_LINE", "It is no object; the line was left out.", f"line {number}")
         elif _is_other_record(record) or not name_of(record.get("id")):
@@ -278,13 +280,15 @@ def _row(
         findings.add("info", "TASK_NO_TITLE", "It has no title; its id stands for it.", issue.place)
     text = prose(issue.fields.get("description"))
     demands = prose(issue.fields.get("acceptance_criteria"))
-    design = prose(issue.fields.get("design"))
+    whole_design = prose(issue.fields.get("design"))
     description, sections = without_criteria(text)
+    design, more_sections = without_criteria(whole_design)
     head, rest = brief_part(description)
-    lines = [*criteria_of(issue.fields.get("acceptance_criteria")), *(line for part in sections for line in part)]
+    lines = list(criteria_of(issue.fields.get("acceptance_criteria")))
+    lines += [line for part in (*sections, *more_sections) for line in part]
     kept, more = brief_criteria(list(dict.fromkeys(lines)))
     whole = f"Acceptance criteria:\n\n{demands}" if holds_code(demands) else ""
-    files = mentioned((title, text, demands, design), paths)
+    files = mentioned((title, text, demands, whole_design), paths)
     row = task_row(
         position,
         issue.task_id,

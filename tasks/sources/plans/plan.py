@@ -23,6 +23,7 @@ TASK_TEXTS = (
     "description",
     "parent",
     "dependencies",
+    "related",
     "consumers",
     "files_create",
     "files_modify",
@@ -40,12 +41,14 @@ TASK_TEXTS = (
 class Companion:
     """A file that belongs to a plan by the tool's own layout: whether it is there is for others to see.
 
-    `inside` is the folder that it must lie in once links are followed.
+    `inside` is the folder that it must lie in once links are followed. Where `left_out` is given, the path is that of a
+    folder, of which so many documents are beyond what is read.
     """
 
     role: Role
     path: Path
     inside: Path
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,7 @@ class PlanFormat:
         name: What `--plan-format` calls it.
         recognises: Whether a text is such a plan, given also as the JSON value that it is, or None.
         certain: Whether a JSON value is such a plan beyond doubt, so that no other format is asked.
+        named: Whether the name of a file says that it is such a plan, asked where no format knows it by its content.
         find: The plans that a folder means by the tool's own layout, the first choice first; it may only look for
             names. Empty for any other folder.
         companions: Where the files that belong to a plan may lie, in document order.
@@ -117,6 +121,7 @@ class PlanFormat:
     recognises: Callable[[str, object], bool]
     read: Callable[[PlanSource], GraphRead]
     certain: Callable[[object], bool] = field(default=lambda _: False)
+    named: Callable[[Path], bool] = field(default=lambda _: False)
     find: Callable[[Path], Sequence[Path]] = field(default=lambda _: ())
     companions: Callable[[Path], Sequence[Companion]] = field(default=lambda _: ())
     root: Callable[[Path], Path] = field(default=lambda plan: plan.parent)
@@ -138,6 +143,7 @@ def task_row(position: int, task_id: str, **values: Any) -> dict[str, Any]:  # n
         "status": "pending",
         "parent": None,
         "dependencies": [],
+        "related": [],
         "consumers": [],
         "files_create": [],
         "files_modify": [],

@@ -77,7 +77,7 @@ def _read(source: PlanSource) -> GraphRead:
     except UnreadableJsonError as error:
         findings.add("error", "GRAPH_UNREADABLE", f"It is {error}; the graph was left out.")
     else:
-        _report(oddities, findings)
+        oddities.report(findings)
         feature, rows = _plan(document, source.label, findings)
     return GraphRead(source.label, source.file.sha256, feature, rows, findings.rows)
 
@@ -97,14 +97,6 @@ def _certain(document: object) -> bool:
 
 
 FORMAT = PlanFormat("zerg", _recognises, _read, _certain)
-
-
-def _report(oddities: Oddities, findings: Findings) -> None:
-    for key in oddities.repeated_keys:
-        findings.add("warning", "JSON_REPEATED_KEY", f"The key {shown(key)} is given more than once; the last counts.")
-    if oddities.not_numbers:
-        message = f"It holds {oddities.not_numbers} values that are NaN or infinite; they were read as null."
-        findings.add("warning", "JSON_NOT_A_NUMBER", message)
 
 
 def _plan(document: object, label: str, findings: Findings) -> tuple[str, list[dict[str, Any]]]:

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 from tasks.sources.documents import read_document
 from tasks.sources.files import absolute, exists
 from tasks.sources.findings import Findings, shown
+from tasks.sources.plans.beside import at_most, documents, entries
 from tasks.sources.plans.brevity import brief_criteria, brief_part
+from tasks.sources.plans.enumeration import unrolled
 from tasks.sources.plans.mentions import mentioned
 from tasks.sources.plans.plan import Companion, GraphRead, PlanFormat, PlanSource, project_name, said, task_row
+from tasks.sources.plans.spec_kit.choice import is_plan
 from tasks.sources.plans.spec_kit.order import dependencies, stated
 from tasks.sources.plans.spec_kit.phases import phases_of
 from tasks.sources.plans.spec_kit.stories import stories_in, stories_of
-from tasks.sources.plans.spec_kit.tasks import DONE_MARKS, has_tasks, outline
+from tasks.sources.plans.spec_kit.tasks import is_done, outline
 from tasks.sources.plans.zerg import criteria
 from tasks.text import clean, one_line
 
@@ -60,8 +63,8 @@ _CUTS = (
 
 
 def _recognises(text: str, document: object) -> bool:
-    """A Markdown text with at least one task line."""
-    return document is None and has_tasks(clean(text))
+    """A Markdown text with a task's line, or with tasks in a weaker form under headings that say so."""
+    return document is None and is_plan(clean(text))
 
 
 def _find(folder: Path) -> Sequence[Path]:
@@ -70,15 +73,7 @@ def _find(folder: Path) -> Sequence[Path]:
     if exists(folder / _PLAN) and (exists(folder / _REQUIREMENTS) or exists(folder / _DESIGN[0])):
         return [folder / _PLAN]
     homes = {_SPECS: [folder], _HOME: [folder / _SPECS]}.get(folder.name, [folder / _HOME / _SPECS, folder / _SPECS])
-    return sorted(child / _PLAN for home in homes for child in _entries(home) if exists(child / _PLAN))
-
-
-def _entries(folder: Path) -> list[Path]:
-    """What lies in a folder, sorted; nothing where it is none or may not be read."""
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
+    return sorted(child / _PLAN for home in homes for child in entries(home) if exists(child / _PLAN))
 
 
 def _home(plan: Path) -> Path | None:
@@ -100,7 +95,8 @@ def _companions(plan: Path) -> Sequence[Companion]:
     feature, inside = plan.parent, _home(plan) or plan.parent
     found = [Companion("requirements", feature / _REQUIREMENTS, inside)]
     found += [Companion("design", feature / name, inside) for name in _DESIGN]
-    found += [Companion("design", path, inside) for path in _contracts(feature / _CONTRACTS)]
+    contracts = feature / _CONTRACTS
+    found += at_most(_MOST_CONTRACTS, documents("design", contracts, inside, _is_text, deep=True), contracts)
     roots = [_home(plan)] if _home(plan) else [feature, feature.parent]
     for root in filter(None, roots):
         for name in _CONSTITUTIONS:
@@ -109,13 +105,8 @@ def _companions(plan: Path) -> Sequence[Companion]:
     return found
 
 
-def _contracts(folder: Path) -> list[Path]:
-    """The text files of a feature's contracts and of the folders right in there."""
-    found: list[Path] = []
-    for path in _entries(folder):
-        if not path.name.startswith("."):
-            found += [inner for inner in _entries(path) if inner.is_file()] if path.is_dir() else [path]
-    return [path for path in found if path.suffix.lower() not in _NOT_TEXT and path.name[0] != "."][:_MOST_CONTRACTS]
+def _is_text(path: Path) -> bool:
+    return path.suffix.lower() not in _NOT_TEXT
 
 
 # ---- the plan -----------------------------------------------------------------------------------------------------
@@ -126,14 +117,22 @@ def _read(source: PlanSource) -> GraphRead:
     text = clean(source.clear(source.text))
     plan = outline(text)
     if not plan.tasks:
-        findings.add("error", "GRAPH_EMPTY", "It holds no task line such as '- [ ] T001 …'; the graph was left out.")
+        findings.add(
+            "error",
+            "GRAPH_EMPTY",
+            "It holds no recognisable task line, such as '- [ ] T001 …'; the graph was left out.",
+        )
     _report(plan, findings)
     rows, unsure = _rows(source, plan, findings)
     feature = _feature(source.label, text)
     return GraphRead(source.label, source.file.sha256, feature, rows, findings.rows, unsure, phases=True)
 
 
-FORMAT = PlanFormat("spec-kit", _recognises, _read, find=_find, companions=_companions, root=_root)
+def _named(path: Path) -> bool:
+    return path.name.lower() == _PLAN
+
+
+FORMAT = PlanFormat("spec-kit", _recognises, _read, named=_named, find=_find, companions=_companions, root=_root)
 
 
 def _feature(label: str, text: str) -> str:
@@ -149,6 +148,11 @@ def _feature(label: str, text: str) -> str:
 
 
 def _report(plan: Outline, findings: Findings) -> None:
+    if plan.form == "box":
+        message = (
+            f"Its tasks have no ids; they are called {plan.tasks[0].task_id} to {plan.tasks[-1].task_id} by place."
+        )
+        findings.add("warning", "PLAN_NO_IDS", message)
     for task_id in plan.repeated:
         findings.add("info", "TASK_REPEATED", "The same task stands there again; it was read once.", f"task {task_id}")
     for task_id in plan.unboxed if plan.tasks else ():
@@ -158,7 +162,7 @@ def _report(plan: Outline, findings: Findings) -> None:
 
 def _rows(source: PlanSource, plan: Outline, findings: Findings) -> tuple[list[dict[str, Any]], frozenset[str]]:
     phases, phase_of = phases_of(plan.tasks)
-    fields = stated(plan.tasks, phases)
+    fields = stated(plan, phases)
     orders = dependencies(plan, phases, phase_of, fields, findings)
     stories = _stories(source)
     unsure: set[str] = set()
@@ -190,7 +194,8 @@ def _rows(source: PlanSource, plan: Outline, findings: Findings) -> tuple[list[d
                 description=head,
                 level=phase_of[place] + 1 if any(phase.label for phase in phases) else None,
                 status=_status(task, findings, where),
-                dependencies=orders[place],
+                parent=task.parent,
+                dependencies=[name for name in orders[place] if name != task.parent],
                 acceptance_criteria=accepted,
                 said=beside,
                 **files.columns,
@@ -200,7 +205,7 @@ def _rows(source: PlanSource, plan: Outline, findings: Findings) -> tuple[list[d
 
 
 def _status(task: Task, findings: Findings, where: str) -> str:
-    if task.mark in DONE_MARKS and task.mark:
+    if is_done(task):
         return "done"
     if task.mark:
         message = f"Its box holds {shown(task.mark)}, which is not known; it counts as {task.status or 'pending'}."
@@ -245,7 +250,10 @@ def _acceptance(
     if numbers is None:
         named = (stories_in(section.title) for section in reversed(task.path))
         numbers = next(filter(None, named), ())
-    found = [part for value in task.criteria for line in criteria(value) for part in _parts(line)]
+    lines = (line for value in task.criteria for line in unrolled(value.split("\n")))
+    found = [part for line in lines for value in criteria(line) for part in _parts(value)]
+    found += [f"Independent test: {text}" for text in map(one_line, task.tests)]
+    found += [f"Checkpoint: {text}" for text in map(one_line, task.checkpoints)]
     known = [stories[number] for number in numbers if stories and number in stories]
     if unknown := [number for number in numbers if stories and number not in stories]:
         names = ", ".join(f"US{number}" for number in unknown)

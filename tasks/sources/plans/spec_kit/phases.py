@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tasks.sources.plans.spec_kit.stories import stories_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tasks.sources.findings import Findings
     from tasks.sources.plans.spec_kit.tasks import Outline, Section, Task
@@ -17,31 +17,46 @@ if TYPE_CHECKING:
 _MOST = 100  # phases whose prose is read; beyond that each waits for the one before
 
 _LABEL = r"\d{1,4}(?:\.\d{1,4})*[a-z]?(?![\w.]\d|\w)"
-_WORD = r"(?:phases?|フェーズ|阶段|階段|단계|fases?|étapes?|этап\w*|etapas?)"
-_PHASE = re.compile(
-    rf"(?<![^\W_]){_WORD}[ \t]*#?(?P<label>{_LABEL}|N\b|final\b)"
-    r"|第[ \t]*(?P<east>\d{1,3})[ \t]*(?:阶段|階段|段階|フェーズ)",
-    re.IGNORECASE,
+_EAST = r"(?:フェーズ|フェイズ|阶段|階段|段階)"
+_WORD = rf"(?:phases?|{_EAST}|단계|fas[ey]s?|faz[aęy]|étapes?|этап\w*|фаз[аыу]|etapas?|aşama|tahap|giai[ \t]+đoạn)"
+_PHASE = re.compile(rf"(?<![^\W_]){_WORD}[ \t]*#?(?P<label>{_LABEL}|N\b|final\b)", re.IGNORECASE)
+#: A phase counted as in the east: 第1阶段, 第一阶段, 阶段一.
+_COUNTED = re.compile(
+    rf"第[ \t]*(\d{{1,3}}|[一二三四五六七八九十]{{1,3}})[ \t]*个?{_EAST}|{_EAST}([一二三四五六七八九十]{{1,3}})"
 )
+_HAN = {number: str(value) for value, number in enumerate("一二三四五六七八九", 1)}
 _PHASES = re.compile(
     rf"(?<![^\W_]){_WORD}[ \t]*#?(?P<list>{_LABEL}"
-    rf"(?:[ \t]*(?:[-–—+&,/、]|to\b|through\b|and\b)[ \t]*(?:phase[ \t]*)?{_LABEL})*)(?P<on>\+)?",
+    rf"(?:[ \t]*(?:[-–—~〜～+&,/、]|to\b|through\b|and\b)[ \t]*(?:phase[ \t]*)?{_LABEL})*)(?P<on>\+)?",
     re.IGNORECASE,
 )
-_PART = re.compile(rf"(?P<join>[-–—]|to\b|through\b)?[ \t]*(?:phase[ \t]*)?(?P<label>{_LABEL})", re.IGNORECASE)
+_PART = re.compile(rf"(?P<join>[-–—~〜～]|to\b|through\b)?[ \t]*(?:phase[ \t]*)?(?P<label>{_LABEL})", re.IGNORECASE)
 _LAST = re.compile(r"\b(?:final|last)[ \t]+phase\b|\bphase[ \t]+N\b", re.IGNORECASE)
 _ALL_STORIES = re.compile(
-    r"\buser[ \t]+stor(?:y|ies)\b|\b(?:all|any|every|each)[ \t]+(?:\w+[ \t]+)?stor(?:y|ies)\b", re.IGNORECASE
+    r"\buser[ \t]+stor(?:y|ies)\b|\b(?:all|any|every|each|desired|selected|planned)[ \t]+(?:\w+[ \t]+)?stor(?:y|ies)\b"
+    r"|(?:所有|全部|全て|すべて|全)[^，,;；。\d]{0,8}(?:故事|ストーリー|stor(?:y|ies))|모든[^,;.\d]{0,8}스토리",
+    re.IGNORECASE,
 )
 _EVERYTHING = re.compile(
     r"\b(?:all|any)[ \t]+(?:other[ \t]+|previous[ \t]+|prior[ \t]+|earlier[ \t]+)?phases?\b", re.IGNORECASE
 )
 _ORDER = re.compile(r"depend|dépend|abhäng|завис|execution order|依存|依赖|依賴|의존|順序|顺序", re.IGNORECASE)
 
-_NOTHING = re.compile(r"[\W_]*(?:no\b|none\b|nothing\b|n/a\b|なし|无|無|없음)", re.IGNORECASE)
-_WAITS = re.compile(
-    r"(?:\bdepend(?:s|ent)?[ \t]+on\b|\brequires?\b|\bneeds?\b|\bblocked[ \t]+by\b|\bafter\b)[ \t]+(?P<object>.+)",
-    re.IGNORECASE,
+_NOTHING = re.compile(
+    r"[\W_]*(?:no\b|none\b|nothing\b|n/a\b|(?:依存(?:関係)?)?なし|无|無|没有|不依[赖賴]|없음)", re.IGNORECASE
+)
+_WAITS = (
+    re.compile(
+        r"(?:\bdepend(?:s|ent)?[ \t]+on\b|\brequires?\b|\bneeds?\b|\bblocked[ \t]+by\b|\bafter\b"
+        r"|\bd[eé]pend(?:e|en|ent)?[ \t]+de\b|\b(?:después|depois)[ \t]+de\b|\baprès\b|\babhängig[ \t]+von\b|\bnach\b"
+        r"|\bzależ[yą][ \t]+od\b|\bwymaga(?:ją)?\b|\bзавис[ия]т[ \t]+от\b|\bпосле\b)[ \t]+(?P<object>.+)",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(?<!没有)(?<!沒有)(?<![不无無])依[赖賴][ \t]*(?P<object>.+)"),
+    re.compile(r"(?P<object>[^;；。，,:：]{1,80}?)(?:[ \t]*(?:に|へ|への)(?:のみ)?[ \t]*依存|[ \t]*에[ \t]*의존)"),
+    re.compile(
+        r"(?P<object>[^;；。，,:：（(]{1,80}?(?:[（(][^()（）]*[)）])?)[ \t]*(?:の?完了|完成|완료)?[ \t]*(?:之?[后後]|(?:이)?후)"
+    ),
 )
 _BEFORE = re.compile(
     r"(?P<subject>.{1,120}?)[ \t]+(?:must[ \t]+(?:be[ \t]+)?\w+[ \t]+)?"
@@ -49,7 +64,8 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(r"(?P<subject>[^:：]{1,120}?)[ \t]*[:：][ \t]*(?P<clause>.+)")
-_CLAUSE_END = re.compile(r"[ \t]+[-–—][ \t]+|[;；。]|\.(?:[ \t]|$)")
+_CLAUSE_END = re.compile(r"[ \t]+[-–—][ \t]+|[;；。，]|\.(?:[ \t]|$)")
+_IN_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 _NAME = re.compile(r"[^\W\d_]{4,}")
 _AND = re.compile(r"[ \t]*(?:[+&,/]|\band\b)[ \t]*")
 
@@ -101,9 +117,27 @@ def phases_of(tasks: Sequence[Task]) -> tuple[list[Phase], list[int]]:
     return phases, of_task
 
 
+def names_phase(section: Section) -> bool:
+    """Whether a heading says that it is a phase."""
+    return _label(section) is not None
+
+
 def _label(section: Section) -> str | None:
-    found = _PHASE.search(section.title)
-    return (found["label"] or found["east"]).lower() if found else None
+    found = _PHASE.search(_arabic(section.title))
+    return found["label"].lower() if found else None
+
+
+def _arabic(text: str) -> str:
+    """A text in which phases that are counted as in the east have their numbers behind a word."""
+    return _COUNTED.sub(lambda found: f"Phase {_number(found[1] or found[2])} ", text)
+
+
+def _number(text: str) -> str:
+    """A number up to 99 in Chinese digits as the usual ones; others as they are."""
+    tens, ten, ones = text.rpartition("十")
+    if not ten:
+        return "".join(_HAN.get(digit, digit) for digit in text)
+    return str(10 * int(_HAN.get(tens, "1")) + int(_HAN.get(ones, "0")))
 
 
 def in_dependencies(path: Iterable[Section]) -> bool:
@@ -136,7 +170,7 @@ def _numbered(text: str, phases: Sequence[Phase]) -> Iterator[int]:
     for place, phase in enumerate(phases):
         if phase.label is not None:
             places.setdefault(phase.label, place)
-    for found in _PHASES.finditer(text):
+    for found in _PHASES.finditer(_arabic(text)):
         before: str | None = None
         for part in _PART.finditer(found["list"]):
             label = part["label"].lower()
@@ -149,14 +183,31 @@ def _numbered(text: str, phases: Sequence[Phase]) -> Iterator[int]:
             yield from range(places[before], len(phases))
 
 
-def awaited(plan: Outline, phases: Sequence[Phase], findings: Findings) -> list[list[int]]:
-    """For each phase the places of those that it waits for: as the prose says, else the one before. Never a circle."""
+@dataclass(frozen=True)
+class Gates:
+    """What the tasks of a phase wait for: the places of phases, and of single tasks."""
+
+    phases: Sequence[int]
+    tasks: Sequence[int] = ()
+
+
+def awaited(
+    plan: Outline, phases: Sequence[Phase], places: Callable[[str], list[int]], findings: Findings
+) -> list[Gates]:
+    """For each phase what it waits for: as the prose says, else the phase before. Phases never wait in a circle.
+
+    Args:
+        plan: What was read.
+        phases: Its phases.
+        places: The places of the tasks that a text names.
+        findings: Where a circle is said.
+    """
     if len(phases) > _MOST:
-        return [[place - 1] if place else [] for place in range(len(phases))]
-    said = _said(plan, phases)
+        return [Gates([place - 1] if place else []) for place in range(len(phases))]
+    said = _said(plan, phases, places)
     found: list[set[int]] = [set() for _ in phases]
-    for place, others in said.items():
-        for other in sorted(others):
+    for place, gates in said.items():
+        for other in sorted(gates.phases):
             if place in _reached(found, other):
                 message = (
                     f"Phase {place + 1} is said to wait for phase {other + 1}, which waits for it; that was left out."
@@ -170,7 +221,10 @@ def awaited(plan: Outline, phases: Sequence[Phase], findings: Findings) -> list[
     for earlier, later in _before(plan, phases):
         if later not in _reached(found, earlier) and earlier not in _reached(found, later):
             found[later].add(earlier)
-    return [sorted(others, reverse=True) for others in found]
+    return [
+        Gates(sorted(others, reverse=True), said[place].tasks if place in said else ())
+        for place, others in enumerate(found)
+    ]
 
 
 def _reached(found: Sequence[set[int]], place: int) -> set[int]:
@@ -184,28 +238,38 @@ def _reached(found: Sequence[set[int]], place: int) -> set[int]:
     return reached
 
 
-def _said(plan: Outline, phases: Sequence[Phase]) -> Mapping[int, list[int]]:
+def _said(plan: Outline, phases: Sequence[Phase], places: Callable[[str], list[int]]) -> Mapping[int, Gates]:
     """What each phase is said to wait for; of several sayings the closest counts, and the first of equals."""
-    found: dict[int, tuple[int, list[int]]] = {}
+    found: dict[int, tuple[int, Gates]] = {}
 
-    def say(places: Iterable[int], others: Sequence[int], closeness: int) -> None:
-        for place in places:
-            waits = [other for other in others if other != place]
-            if (waits or not others) and found.get(place, (-1, []))[0] < closeness:
-                found[place] = closeness, waits
+    def say(subjects: Iterable[int], gates: Gates, closeness: int) -> None:
+        for place in subjects:
+            waits = [other for other in gates.phases if other != place]
+            if (waits or gates.tasks or not gates.phases) and found.get(place, (-1, gates))[0] < closeness:
+                found[place] = closeness, Gates(waits, gates.tasks)
 
     for place, phase in enumerate(phases):
         for text in phase.section.waits if phase.section else ():
-            others = named_in(_clause(text), phases)
-            if others or _NOTHING.match(text):
-                say([place], others, 3)
+            gates = _gates(_clause(text), phases, places)
+            if gates.phases or gates.tasks or _NOTHING.match(text):
+                say([place], gates, 3)
     for path, line in plan.prose:
         if in_dependencies(path) and (saying := _saying(line)):
             subject, what = saying
-            for_what = [] if what is None else named_in(what, phases)
-            if for_what or what is None:
-                say(named_in(subject, phases), for_what, _closeness(subject))
+            gates = Gates([]) if what is None else _gates(what, phases, places)
+            if gates.phases or gates.tasks or what is None:
+                say(named_in(subject, phases), gates, _closeness(subject))
     return {place: found[place][1] for place in sorted(found)}
+
+
+def _gates(text: str, phases: Sequence[Phase], places: Callable[[str], list[int]]) -> Gates:
+    """The phases and tasks that a text names; what stands in brackets counts only where nothing else does."""
+    outside = _IN_BRACKETS.sub(" ", text)
+    for part in (outside, text):
+        named, tasks = named_in(part, phases), places(part)
+        if named or tasks:
+            return Gates(named, tasks)
+    return Gates([])
 
 
 def _saying(line: str) -> tuple[str, str | None] | None:
@@ -216,10 +280,10 @@ def _saying(line: str) -> tuple[str, str | None] | None:
             return None
         if _NOTHING.match(parts["clause"]):
             return parts["subject"], None
-        waits = _WAITS.search(parts["clause"])
+        waits = next(filter(None, (pattern.search(parts["clause"]) for pattern in _WAITS)), None)
         return (parts["subject"], _clause(waits["object"])) if waits else None
-    waits = _WAITS.search(line)
-    return (line[: waits.start()], _clause(waits["object"])) if waits and waits.start() else None
+    found = next(filter(None, (pattern.search(line) for pattern in _WAITS[:2])), None)
+    return (line[: found.start()], _clause(found["object"])) if found and found.start() else None
 
 
 def _clause(text: str) -> str:

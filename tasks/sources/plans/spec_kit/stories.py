@@ -20,7 +20,7 @@ _MOST_OF_A_RANGE = 50
 _WORD = (
     r"(?:user[ \t-]*stor(?:y|ies)|(?<![^\W_])US[ \t-]?(?=\d)|ユーザー?ストーリー|用户故事|使用者故事|사용자[ \t]*스토리"
     r"|historias?[ \t]+de[ \t]+usuario|récits?[ \t]+utilisateurs?|hist[óo]rias?[ \t]+de[ \t]+usu[áa]rio"
-    r"|пользовательск\w+[ \t]+истори\w+)"
+    r"|пользовательск\w+[ \t]+истори\w+|histori[ae][ \t]+użytkownika|storie?[ \t]+utente)"
 )
 _ONE = r"\d{1,3}(?!\w|\.\d)"
 _NUMBERS = rf"#?{_ONE}(?:[ \t]*(?:[+&,/、]|and\b|und\b|y\b|и\b)[ \t]*(?:US[ \t-]?)?{_ONE}|[-–](?:US)?{_ONE})*"
@@ -28,11 +28,19 @@ _STORIES = re.compile(rf"{_WORD}[ \t]*({_NUMBERS})", re.IGNORECASE)
 _LABEL = re.compile(rf"(?:{_WORD}|story|stories)[ \t]*({_NUMBERS}(?:[ \t]*[+&,/][ \t]*US[ \t-]?\d+)*)", re.IGNORECASE)
 _NUMBER = re.compile(r"(\d+)(?:[-–](?:US)?(\d+))?", re.IGNORECASE)
 
+_TEST = (
+    r"independent[ \t]+tests?(?:[ \t]+criteri(?:a|on))?|独立(?:した)?テスト|独立测试|獨立測試|독립[ \t]*테스트"
+    r"|niezależny[ \t]+test|prueba[ \t]+independiente|teste[ \t]+independente|tests?[ \t]+indépendants?"
+    r"|unabhängiger[ \t]+test|test[ \t]+indipendente|onafhankelijke[ \t]+test|независим\w+[ \t]+(?:тест|проверк)\w*"
+    r"|bağımsız[ \t]+test|kiểm[ \t]+thử[ \t]+độc[ \t]+lập"
+)
+_CHECKPOINT = (
+    r"(?:final[ \t]+)?checkpoint|チェックポイント|检查点|檢查點|체크포인트|punkt[ \t]+kontrolny|punto[ \t]+de[ \t]+control"
+    r"|ponto[ \t]+de[ \t]+(?:verificação|controle)|point[ \t]+de[ \t]+contrôle|kontrollpunkt|контрольная[ \t]+точка"
+)
 #: What must hold when a story or a phase is done.
 MARK = re.compile(
-    r"[^\w\[(]*(?:(?P<test>independent[ \t]+tests?(?:[ \t]+criteri(?:a|on))?"
-    r"|独立(?:した)?テスト|独立测试|獨立測試|독립[ \t]*테스트)"
-    r"|(?:final[ \t]+)?(?:checkpoint|チェックポイント|检查点|檢查點|체크포인트))"
+    rf"[^\w\[(]*(?:(?P<test>{_TEST})|{_CHECKPOINT})"
     r"[ \t*_]*(?:[(（][^()（）\n]{0,80}[)）])?[ \t*_]*[:：][ \t*_]*(?P<text>\S.*)",
     re.IGNORECASE,
 )
@@ -40,7 +48,10 @@ _FIELD = re.compile(r"[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)[^*_\n]{1,80}(?:[:：][ \
 _ACCEPTANCE = re.compile(
     r"\W*(?:acceptance|受け?入れ|验收|驗收|인수|критерии приёмки|aceptación|aceitação)", re.IGNORECASE
 )
-_GIVEN = re.compile(r"[\W_]*(?:given|前提(?:条件)?|假设|假設|给定|給定)\b", re.IGNORECASE)
+_GIVEN = re.compile(
+    r"[\W_]*(?:given|前提(?:条件)?|假设|假設|给定|給定|dad[oa]s?|étant donné|gegeben|angenommen|zakładając|mając|дано)\b",
+    re.IGNORECASE,
+)
 _STEP = re.compile(r"[\W_]*(?:when|then|and|but)\b", re.IGNORECASE)
 _THEN = re.compile(r"\bthen\b", re.IGNORECASE)
 _BOLD = re.compile(r"\*\*[^*\n]{1,20}\*\*")

@@ -1,4 +1,4 @@
-"""A spec-kit `tasks.md` taken apart: its task lines, the headings that they stand under, and the prose around them."""
+"""The tasks of a spec-kit `tasks.md` as they are written, and what the text around them says of their headings."""
 
 from __future__ import annotations
 
@@ -6,39 +6,30 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tasks.sources.documents import blocks
+from tasks.sources.plans.spec_kit.choice import tasks_among
+from tasks.sources.plans.spec_kit.entries import parts_of
+from tasks.sources.plans.spec_kit.fields import dedented, fields_of, known_field, status_in
+from tasks.sources.plans.spec_kit.forms import DONE_MARKS
+from tasks.sources.plans.spec_kit.ids import Ids
 from tasks.sources.plans.spec_kit.stories import marks_in, stories_of_label
 from tasks.sources.plans.statuses import status_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from markdown_it.token import Token
+    from tasks.sources.plans.spec_kit.entries import Entry, Form, Section
 
-#: A task's id as it is printed: `T001`, `T-001`, `T018b`.
-ID = r"(?<![A-Za-z0-9_])T-?\d{1,6}(?:\.\d{1,3})*[a-z]?(?![A-Za-z0-9_])"
-
-_FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n((?:(?!---)[^\n]*\n){0,100})---[ \t]*(?:\n|\Z)")
-_FRONT_LINE = re.compile(r"[ \t]*(?:#.*|-[ \t].*|[\w.-]+[ \t]*:.*)?|[ \t]+.*")
-_TASK = re.compile(
-    r"(?:\[(?P<mark>[^\[\]\n]{0,2})\][ \t]*|(?P<sign>[✅☑✔✓⬜☐])\ufe0f?[ \t]*)?"
-    rf"(?P<before>[*_`~\[]*)(?P<id>{ID})(?P<after>[*_`~\]]*)(?P<text>.*)",
-    re.DOTALL,
-)
-#: What follows an id that a line only speaks of: a range, a list of ids, an arrow.
-_REFERENCE = re.compile(
-    r"[ \t]*(?:(?:[-–—~,、,&+/∥]|\.\.+|to\b|through\b|and\b)[ \t]*(?:T-?)?\d|→|⇒|➔|➡|←|<?[-=]+>|∥)", re.IGNORECASE
-)
-_LINE = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(\[[^\[\]\n]{0,2}\].*)")
 _SEPARATOR = re.compile(r"[ \t]*(?:[:：]|[.)](?=\s|$)|[-–—](?=\s))?[ \t]*")
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,40})\](?!\()")
 _NO_STORY = frozenset(
     ("setup", "foundation", "foundational", "polish", "shared", "infrastructure", "infra", "cross-cutting", "final")
 )
 _PARALLEL = frozenset(("p", "p?", "parallel"))
-#: What stands in the box of a task that is done.
-DONE_MARKS = frozenset("xX✓✔✅☑")
-_SIGNS = {"⬜": "", "☐": ""}
+#: A sign at the end of a heading that its task is done.
+_DONE_SIGN = re.compile(
+    r"[ \t]*[-–—:]?[ \t]*[✅☑✔✓]\ufe0f?[ \t]*[*_(]*(?:done|completed?|finished|已完成|完成|完了)?[*_)]*[ \t]*\Z",
+    re.IGNORECASE,
+)
 _NOTE = re.compile(
     r"[ \t]+[-–—][ \t]+(?:\*\*[ \t]*[A-Z][A-Z \t-]{2,40}:?[ \t]*\*\*"
     r"|(?:SOLVED|FIXED|DONE|COMPLETED?|VALIDATED|VERIFIED|RESOLVED))[ \t]*:?[ \t]+\S"
@@ -48,115 +39,96 @@ _STRUCTURE = re.compile(
     r"|(?:\*\*|__)[^*_\n]{1,40}(?:[:：]|(?:\*\*|__)[ \t]*[:：]))"
 )
 _WIDTH = 72  # characters of the shortest lines that texts are wrapped to
-_FIELDS = {
-    "ac": "criteria",
-    "acceptance": "criteria",
-    "acceptance criteria": "criteria",
-    "acceptance criterion": "criteria",
-    "done when": "criteria",
-    "depends on": "depends",
-    "depends": "depends",
-    "dependencies": "depends",
-    "dependency": "depends",
-    "受け入れ基準": "criteria",
-    "受入基準": "criteria",
-    "验收标准": "criteria",
-    "依存": "depends",
-    "依存関係": "depends",
-    "依赖": "depends",
-}
-_FIELD = re.compile(
-    r"[ \t]*(?:[-*+][ \t]+)?(?P<bold>\*\*|__)?(?P<name>[^\W\d_][^*_:：\n]{1,30}?)[ \t]*"
-    r"(?:[:：][ \t]*(?(bold)(?:\*\*|__))|(?(bold)(?:\*\*|__)[ \t]*[:：]|(?!)))[ \t]*(?P<value>.*)",
-    re.DOTALL,
-)
-
-
-@dataclass(eq=False)
-class Section:
-    """A heading, what stands above it, and what it says of its tasks: when they are done, and what they wait for."""
-
-    title: str
-    depth: int
-    path: tuple[Section, ...]
-    tests: list[str] = field(default_factory=list)
-    checkpoints: list[str] = field(default_factory=list)
-    waits: list[str] = field(default_factory=list)
+_RULE = re.compile(r"[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|_{3,}[ \t]*)?")
 
 
 @dataclass(eq=False)
 class Task:
     """A task as it is written. `path` are the headings that it stands under, the outermost first.
 
-    `stories` is None where it has no label that says so, and empty where its label is of another kind.
+    `mark` is what its box holds, None where it has none. `stories` is None where it has no label that says so, and
+    empty where its label is of another kind. `tests` and `checkpoints` are its own, not those of its headings.
     """
 
     task_id: str
     path: tuple[Section, ...]
-    text: str
-    body: str
-    mark: str
-    boxed: bool
+    mark: str | None
     struck: bool
+    text: str = ""
+    body: str = ""
     parallel: bool = False
     stories: tuple[int, ...] | None = None
     status: str | None = None
     note: str = ""
+    parent: str | None = None
     criteria: list[str] = field(default_factory=list)
     depends: list[str] = field(default_factory=list)
+    tests: list[str] = field(default_factory=list)
+    checkpoints: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Outline:
     """A `tasks.md`. `prose` are the lines outside of tasks, with their headings; `code` the same of fences.
 
-    `unboxed` are ids that stand in a list as tasks do, but without the box that the others have.
+    `form` is that of its tasks. `unboxed` are ids that stand in a list as tasks do, but without the box that the others
+    have.
     """
 
     tasks: list[Task]
+    form: Form | None
     sections: list[Section]
     prose: list[tuple[tuple[Section, ...], str]]
     code: list[tuple[tuple[Section, ...], str]]
     unboxed: list[str]
     repeated: list[str]
 
-
-@dataclass
-class _Found:
-    """A list's entry that begins as a task does: its lines, and what stands in the first."""
-
-    line: int
-    end: int
-    path: tuple[Section, ...]
-    match: re.Match[str]
-
     @property
-    def boxed(self) -> bool:
-        return self.match["mark"] is not None or self.match["sign"] is not None
-
-
-def has_tasks(text: str) -> bool:
-    """Whether a Markdown text has at least one task line."""
-    return bool(re.search(ID, text)) and bool(_chosen(_found(_without_front_matter(text))[0]))
+    def ids(self) -> Ids:
+        """The ids of its tasks as texts name them."""
+        names = [task.task_id for task in self.tasks]
+        return Ids(names, numbers=bool(names) and all(name[:1].isdecimal() for name in names))
 
 
 def outline(text: str) -> Outline:
     """A cleaned `tasks.md` taken apart. Never raises."""
-    text = _without_front_matter(text)
-    found, sections, paragraphs, code = _found(text)
-    chosen = _chosen(found)
-    lines = text.split("\n")
+    parts = parts_of(text)
+    chosen = tasks_among(parts)
+    form = chosen[0].form if chosen else None
+    lines = parts.lines
     owners = _owners(chosen, len(lines))
     tasks = [_task(entry, number, owners, lines) for number, entry in enumerate(chosen)]
+    if form == "number":
+        _set_parents(tasks)
     prose: list[tuple[tuple[Section, ...], str]] = []
-    for path, first, content in paragraphs:
+    for path, first, content in parts.paragraphs:
         outside = [(at, line) for at, line in enumerate(content, first) if owners[min(at, len(lines) - 1)] is None]
         prose += [(path, line) for line in _joined(outside, lines)]
         _mark(path, [line for _, line in outside])
     ids = {task.task_id for task in tasks}
-    unboxed = [entry.match["id"] for entry in found if not entry.boxed and entry.match["id"] not in ids]
-    kept, repeated = _once(tasks)
-    return Outline(kept, sections, prose, code, list(dict.fromkeys(unboxed)), repeated)
+    listed = [entry for entry in parts.entries if entry.form == "id"] if form == "id" else []
+    unboxed = [entry.task_id for entry in listed if entry.mark is None and entry.task_id not in ids]
+    if form == "box":
+        kept, repeated = tasks, []
+        for number, task in enumerate(tasks, 1):
+            task.task_id = f"T{number}"
+    else:
+        kept, repeated = _once(tasks)
+    return Outline(kept, form, parts.sections, prose, parts.code, list(dict.fromkeys(unboxed)), repeated)
+
+
+def is_done(task: Task) -> bool:
+    """Whether the box of a task says that it is done."""
+    return bool(task.mark) and task.mark in DONE_MARKS
+
+
+def _set_parents(tasks: Iterable[Task]) -> None:
+    """Task 2.1 is a part of task 2, where that is one."""
+    known: set[str] = set()
+    for task in tasks:
+        above = task.task_id.rpartition(".")[0]
+        task.parent = above if above in known else None
+        known.add(task.task_id)
 
 
 def _joined(numbered: Iterable[tuple[int, str]], lines: Sequence[str]) -> list[str]:
@@ -170,79 +142,6 @@ def _joined(numbered: Iterable[tuple[int, str]], lines: Sequence[str]) -> list[s
             joined.append(line)
         last = at
     return joined
-
-
-def _without_front_matter(text: str) -> str:
-    """The text with its front matter as empty lines, so that the others keep their numbers."""
-    found = _FRONT_MATTER.match(text)
-    if found and all(_FRONT_LINE.fullmatch(line) for line in found[1].split("\n")):
-        return "\n" * found[0].count("\n") + text[found.end() :]
-    return text
-
-
-# ---- which lines are tasks ----------------------------------------------------------------------------------------
-
-
-def _found(
-    text: str,
-) -> tuple[
-    list[_Found],
-    list[Section],
-    list[tuple[tuple[Section, ...], int, list[str]]],
-    list[tuple[tuple[Section, ...], str]],
-]:
-    """Entries that begin as tasks do, the headings, the paragraphs (with their first lines) and the fences."""
-    found: list[_Found] = []
-    sections: list[Section] = []
-    paragraphs: list[tuple[tuple[Section, ...], int, list[str]]] = []
-    code: list[tuple[tuple[Section, ...], str]] = []
-    path: tuple[Section, ...] = ()
-    quoted = 0
-    tokens = blocks(text)
-    for index, token in enumerate(tokens):
-        quoted += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
-        if token.type == "heading_open":
-            depth = int(token.tag[1:])
-            above = tuple(section for section in path if section.depth < depth)
-            sections.append(Section(tokens[index + 1].content, depth, above))
-            path = (*above, sections[-1])
-        elif token.map is None or quoted:
-            continue
-        elif token.type == "fence":
-            code += [(path, line) for line in token.content.split("\n")]
-        elif token.type == "code_block":
-            found += _over_indented(token.content.split("\n"), token.map, path)
-        elif token.type == "list_item_open" and index + 2 < len(tokens) and tokens[index + 2].type == "inline":
-            content = tokens[index + 2].content.split("\n")[0]
-            if (match := _TASK.fullmatch(content.strip())) and not _REFERENCE.match(match["text"]):
-                found.append(_Found(token.map[0], token.map[1], path, match))
-        elif token.type == "inline" and tokens[index - 1].type != "heading_open":
-            content_lines = token.content.split("\n")
-            paragraphs.append((path, token.map[0], content_lines))
-            first, end = token.map
-            found += _over_indented(content_lines[1:], [first + 1, end], path)
-    return sorted(found, key=lambda entry: (entry.line, -entry.end)), sections, paragraphs, code
-
-
-def _over_indented(lines: Sequence[str], place: Sequence[int], path: tuple[Section, ...]) -> Iterator[_Found]:
-    """Task lines with boxes that are indented so far that Markdown takes them for text or code."""
-    for line, content in enumerate(lines, place[0]):
-        entry = _LINE.fullmatch(content.rstrip())
-        match = _TASK.fullmatch(entry[1]) if entry else None
-        if match and not _REFERENCE.match(match["text"]):
-            yield _Found(line, place[1], path, match)
-
-
-def _chosen(found: Sequence[_Found]) -> list[_Found]:
-    """The entries that are tasks: those with a box where any has one, else the first of each id."""
-    boxed = [entry for entry in found if entry.boxed]
-    if boxed:
-        return boxed
-    first: dict[str, _Found] = {}
-    for entry in found:
-        if len(entry.match["id"].lstrip("T-")) > 1:  # T1 without a box is as likely a name
-            first.setdefault(entry.match["id"], entry)
-    return list(first.values())
 
 
 def _owners(chosen: Sequence[_Found], count: int) -> list[int | None]:
@@ -264,31 +163,43 @@ def _once(tasks: Iterable[Task]) -> tuple[list[Task], list[str]]:
 # ---- a task -------------------------------------------------------------------------------------------------------
 
 
-def _task(entry: _Found, number: int, owners: Sequence[int | None], lines: Sequence[str]) -> Task:
-    match = entry.match
-    mark = match["mark"] if match["mark"] is not None else _SIGNS.get(match["sign"] or "⬜", "x")
-    task = Task(match["id"], entry.path, "", "", mark.strip(), boxed=entry.boxed, struck="~~" in match["before"])
-    text = match["text"]
-    if match["before"].endswith(("**", "__", "~~")) and match["after"] == "":
+def _task(entry: Entry, number: int, owners: Sequence[int | None], lines: Sequence[str]) -> Task:
+    task = Task(entry.task_id, entry.path, entry.mark, struck="~~" in entry.before)
+    text = entry.text
+    if entry.before.endswith(("**", "__", "~~")) and entry.after == "":
         # The whole line is marked, not the id alone.
-        text = text.replace(match["before"][-2:], "", 1)
-    body: list[str] = []
-    for at in range(entry.line + 1, min(entry.end, len(lines))):
-        if owners[at] == number:
-            line = lines[at]
-            if line[:1].strip() and (marks := list(marks_in([line]))) and entry.path:
-                _add_marks(entry.path[-1], marks)
-            else:
-                body.append(line)
-    if body and _wrapped(lines[entry.line], body[0]):
-        while body and _goes_on(body[0]):
-            text = f"{text.rstrip()} {body.pop(0).strip()}"
+        text = text.replace(entry.before[-2:], "", 1)
+    body = [lines[at] for at in range(entry.below, min(entry.end, len(lines))) if owners[at] == number]
+    if entry.form == "heading":
+        if entry.mark is None and (sign := _DONE_SIGN.search(text)):
+            task.status, text = "done", text[: sign.start()]
+        while body and _RULE.fullmatch(body[-1]):  # the line that is drawn below a task
+            body.pop()
+    elif entry.form != "row":
+        body = _without_marks_of_headings(body, entry)
+        if body and _wrapped(lines[entry.line], body[0]):
+            while body and _goes_on(body[0]):
+                text = f"{text.rstrip()} {body.pop(0).strip()}"
     task.text = _without_labels(_SEPARATOR.sub("", text, count=1), task)
-    if (task.mark in DONE_MARKS or task.status == "done") and (note := _NOTE.search(task.text)):
+    if (is_done(task) or task.status == "done") and (note := _NOTE.search(task.text)):
         task.note = task.text[note.start() :].strip(" \t-–—")
         task.text = task.text[: note.start()].rstrip()
-    task.body = _body(_dedented(body), task)
+    found = fields_of(entry.cells or dedented(body), boxed=entry.mark is not None)
+    task.body, task.criteria, task.depends = found.rest, found.criteria, found.depends
+    task.tests, task.checkpoints = found.tests, found.checkpoints
+    task.status = task.status or next(map(status_in, found.status), None)
     return task
+
+
+def _without_marks_of_headings(body: Iterable[str], entry: Entry) -> list[str]:
+    """The lines below a task without tests and checkpoints that are not indented: those are of the task's heading."""
+    kept: list[str] = []
+    for line in body:
+        if line[:1].strip() and entry.path and (marks := list(marks_in([line]))):
+            _add_marks(entry.path[-1], marks)
+        else:
+            kept.append(line)
+    return kept
 
 
 def _wrapped(above: str, line: str) -> bool:
@@ -298,7 +209,7 @@ def _wrapped(above: str, line: str) -> bool:
 
 def _goes_on(line: str) -> bool:
     """Whether a line within a paragraph is mere text."""
-    return bool(line.strip()) and not _STRUCTURE.match(line) and not _known(line)
+    return bool(line.strip()) and not _STRUCTURE.match(line) and not known_field(line)
 
 
 def _without_labels(text: str, task: Task) -> str:
@@ -321,66 +232,6 @@ def _without_labels(text: str, task: Task) -> str:
     return text.strip()
 
 
-def _dedented(lines: Sequence[str]) -> str:
-    """Lines without the indentation that they share; tabs at their beginnings are four blanks wide."""
-    widened = [re.sub(r"^[ \t]+", lambda found: found[0].expandtabs(4), line).rstrip() for line in lines]
-    shared = min((len(line) - len(line.lstrip(" ")) for line in widened if line), default=0)
-    return "\n".join(line[shared:] for line in widened).strip("\n")
-
-
-def _body(text: str, task: Task) -> str:
-    """The lines below a task without its fields for criteria and dependencies, which go into the task."""
-    if not text:
-        return ""
-    lines = text.split("\n")
-    kept = [True] * len(lines)
-    for first, end, kind, value in _fields(text, lines):
-        (task.criteria if kind == "criteria" else task.depends).append(value)
-        kept[first:end] = [False] * (end - first)
-    rest = "\n".join(line for line, keep in zip(lines, kept, strict=True) if keep)
-    return re.sub(r"\n{3,}", "\n\n", rest).strip("\n")
-
-
-def _fields(text: str, lines: Sequence[str]) -> Iterator[tuple[int, int, str, str]]:
-    """First line, end, kind and value of each known field: an entry of a list or a line of a paragraph."""
-    tokens = blocks(text)
-    reached = 0
-    for index, token in enumerate(tokens):
-        if token.map is None or token.map[0] < reached:
-            continue
-        first, end = token.map[0], min(token.map[1], len(lines))
-        if token.type == "list_item_open" and token.level == 1:
-            while end > first + 1 and not lines[end - 1].strip():
-                end -= 1
-            if (found := _known(lines[first])) is not None:
-                reached = end
-                yield first, end, found[0], "\n".join([found[1], _dedented(lines[first + 1 : end])]).strip("\n")
-        elif token.type == "paragraph_open" and token.level == 0:
-            starts = [at for at in range(first, end) if _FIELD.fullmatch(lines[at])]
-            for place, at in enumerate(starts):
-                stop = starts[place + 1] if place + 1 < len(starts) else end
-                following = _list_after(tokens, index, stop, end, len(lines))
-                if (found := _known(lines[at])) is not None:
-                    stop = following if not found[1] else stop
-                    reached = max(reached, stop)
-                    yield at, stop, found[0], "\n".join([found[1], *lines[at + 1 : stop]]).strip("\n")
-
-
-def _list_after(tokens: Sequence[Token], index: int, stop: int, end: int, count: int) -> int:
-    """Where a field without a value on its line ends: with the list that follows its paragraph."""
-    after = tokens[index + 3] if stop == end and index + 3 < len(tokens) else None
-    if after is None or after.map is None or after.type not in ("bullet_list_open", "ordered_list_open"):
-        return stop
-    return min(after.map[1], count)
-
-
-def _known(line: str) -> tuple[str, str] | None:
-    """The kind of field that a line begins, and what stands in it."""
-    found = _FIELD.fullmatch(line)
-    kind = _FIELDS.get(" ".join(found["name"].lower().split())) if found else None
-    return (kind, found["value"].strip()) if found and kind else None
-
-
 # ---- what headings say of their tasks -----------------------------------------------------------------------------
 
 
@@ -389,7 +240,7 @@ def _mark(path: tuple[Section, ...], lines: Sequence[str]) -> None:
         return
     _add_marks(path[-1], marks_in(lines))
     for line in lines:
-        if (found := _known(line)) and found[0] == "depends" and found[1]:
+        if (found := known_field(line)) and found[0] == "depends" and found[1]:
             path[-1].waits.append(found[1])
 
 

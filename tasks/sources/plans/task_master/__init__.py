@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tasks.sources.files import decode, exists
 from tasks.sources.findings import Findings, shown
 from tasks.sources.plans.acceptance import criteria_of, holds_code
+from tasks.sources.plans.beside import at_most, documents, leads_out
 from tasks.sources.plans.brevity import brief_criteria, brief_part
 from tasks.sources.plans.mentions import mentioned
 from tasks.sources.plans.plan import Companion, GraphRead, PlanFormat, PlanSource, project_name, said, task_row
 from tasks.sources.plans.statuses import status_of, wanted_statuses
+from tasks.sources.plans.task_master.notes import without_notes
 from tasks.sources.plans.task_master.subtasks import Placed, dependencies_of, placed_tasks
 from tasks.sources.plans.zerg import level_of
-from tasks.sources.times import microseconds
 from tasks.sources.values import Oddities, UnreadableJsonError, flattened, name_of, parse_json, prose, whole_number
 from tasks.text import one_line
 
@@ -55,7 +55,6 @@ _ACTIONS = {"create": " (new)", "reference": " (read only)"}
 
 _LONGEST_TITLE = 80
 
-_NOTE = re.compile(r"<(/?)info[ \t]+added[ \t]+on\b[ \t]*([^<>\n]{0,100})>", re.IGNORECASE)
 _NO_WORDS = re.compile(r"[ \t]*(?:(?:[-*+•>]|\d{1,3}[.)]|#{1,6})[ \t]+|(?:```|~~~).*)?")
 
 
@@ -123,21 +122,11 @@ def _companions(plan: Path) -> list[Companion]:
     if plan.parent.name != "tasks":
         return []
     root = _root(plan)
-    prds = [path for path in _listed(root / _HOME / "docs") if _is_prd(path)]
-    prds += [
-        path
-        for path in _listed(root / "scripts")
-        if path.stem.lower() == "prd" and path.suffix.lower() in _PRD_SUFFIXES
-    ]
-    state = Companion("state", root / _HOME / "state.json", root)
-    return [state, *(Companion("requirements", path, root) for path in prds[:_MOST_PRDS])]
-
-
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return sorted(path for path in folder.iterdir() if path.is_file())
-    except (OSError, ValueError):
-        return []
+    docs, scripts = root / _HOME / "docs", root / "scripts"
+    prds = documents("requirements", docs, root, _is_prd)
+    if not leads_out(scripts, root):  # a common name, which need not be the tool's
+        prds += documents("requirements", scripts, root, lambda path: path.stem.lower() == "prd" and _is_prd(path))
+    return [Companion("state", root / _HOME / "state.json", root), *at_most(_MOST_PRDS, prds, docs)]
 
 
 def _is_prd(path: Path) -> bool:
@@ -161,7 +150,7 @@ def _read(source: PlanSource) -> GraphRead:
     except UnreadableJsonError as error:
         findings.add("error", "GRAPH_UNREADABLE", f"It is {error}; the graph was left out.")
     else:
-        _report(oddities, findings)
+        oddities.report(findings)
         lists = _lists(document, findings)
         tag = _chosen_tag(lists, source, findings)
         if tag is not None:
@@ -179,14 +168,6 @@ def _rows(tasks: object, paths: frozenset[str], findings: Findings) -> tuple[lis
     known = {entry.task_id for entry in placed}
     read = [_row(entry, position, known, paths, findings) for position, entry in enumerate(placed)]
     return [row for row, _ in read], frozenset().union(*(unsure for _, unsure in read))
-
-
-def _report(oddities: Oddities, findings: Findings) -> None:
-    for key in oddities.repeated_keys:
-        findings.add("warning", "JSON_REPEATED_KEY", f"The key {shown(key)} is given more than once; the last counts.")
-    if oddities.not_numbers:
-        message = f"It holds {oddities.not_numbers} values that are NaN or infinite; they were read as null."
-        findings.add("warning", "JSON_NOT_A_NUMBER", message)
 
 
 def _tagged(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -296,9 +277,9 @@ def _row(
 ) -> tuple[dict[str, Any], frozenset[str]]:
     """A task as a row, and the words in it that are paths if there are such files."""
     task, place = placed.task, f"task {placed.task_id}"
-    description, notes = _without_notes(_text(task, "description", findings, place))
-    details, more = _without_notes(_text(task, "details", findings, place))
-    strategy, still_more = _without_notes(prose(task.get("testStrategy")))
+    description, notes = without_notes(_text(task, "description", findings, place))
+    details, more = without_notes(_text(task, "details", findings, place))
+    strategy, still_more = without_notes(prose(task.get("testStrategy")))
     named = "\n".join(_relevant_files(task.get("relevantFiles")))
     parts = [description, details if details != description else "", *_guidance(task, named)]
     text = "\n\n".join(filter(None, parts))
@@ -380,51 +361,6 @@ def _relevant_files(value: object) -> Iterator[str]:
             action = _ACTIONS.get(name_of(named.get("action")).lower(), "")
             description = one_line(prose(named.get("description")))
             yield f"- `{path}`{action}" + (f": {description}" if description else "")
-
-
-# ---- notes of past work --------------------------------------------------------------------------------------------
-
-
-def _without_notes(text: str) -> tuple[str, list[tuple[str, int | None]]]:
-    """A text without the notes of past work that the tool glues to it, and those notes with their times, in order.
-
-    A note ends at the mark with its time, else at the next end; one without an end goes on to the end of the text.
-    """
-    if "<" not in text or not _NOTE.search(text):
-        return text, []
-    outside: list[str] = []
-    notes: list[tuple[str, list[str]]] = []
-    inside: list[int] = []  # the notes that are open, the innermost last
-    stamps: Counter[str] = Counter()
-    end = 0
-    for mark in _NOTE.finditer(text):
-        (notes[inside[-1]][1] if inside else outside).append(text[end : mark.start()])
-        end = mark.end()
-        stamp = mark[2].strip()
-        if not mark[1]:
-            notes.append((stamp, []))
-            inside.append(len(notes) - 1)
-            stamps[stamp] += 1
-            continue
-        while inside:
-            ended = notes[inside.pop()][0]
-            stamps[ended] -= 1
-            if ended == stamp or stamps[stamp] <= 0:
-                break
-    (notes[inside[-1]][1] if inside else outside).append(text[end:])
-    return _joined(outside), [note for stamp, parts in notes if (note := _note(stamp, _joined(parts)))]
-
-
-def _joined(parts: Iterable[str]) -> str:
-    """What is left around what was taken out, as paragraphs of their own."""
-    return "\n\n".join(part.strip("\n").rstrip() for part in parts if part.strip())
-
-
-def _note(stamp: str, text: str) -> tuple[str, int | None] | None:
-    if not text:
-        return None
-    time = microseconds(stamp)
-    return (text if time is not None or not stamp else f"{stamp}:\n\n{text}"), time
 
 
 FORMAT = PlanFormat("task-master", _recognises, _read, find=_find, companions=_companions, root=_root)

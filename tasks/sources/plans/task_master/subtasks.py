@@ -90,19 +90,28 @@ def _id(value: object) -> str:
 
 
 def dependencies_of(placed: Placed, known: set[str], findings: Findings, place: str) -> list[str]:
-    """What a task depends on, by address. Those of a subtask are ids within its parent, but for whole addresses."""
+    """What a task depends on, by address. Those of a subtask are ids within its parent, but for whole addresses.
+
+    A number that no sibling has is the task of that number, where there is one.
+    """
     found: list[str] = []
     others: list[str] = []
+    outer: list[str] = []
     for entry in flattened(placed.task.get("dependencies")):
         value = entry.get("id", entry) if isinstance(entry, dict) else entry
         text = one_line(prose(value)) if isinstance(value, dict) else _id(value)
         names, other = _names(text, known, placed.siblings)
         found += [_address(name, placed, known) for name in names]
+        outer += [name for name in names if _is_outer(name, placed, known)]
         others += [other] if other else []
     if others:
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         message = f"What it depends on names no task: {shown(others[0])}{more}; that was left out."
         findings.add("info", "PLAN_DEPENDENCY", message, place)
+    if outer:
+        more = f" and {len(outer) - 1} more" if len(outer) > 1 else ""
+        message = f"It depends on {shown(outer[0])}{more}; as no subtask beside it has that id, the task is meant."
+        findings.add("info", "PLAN_OUTER_TASK", message, place)
     return list(dict.fromkeys(found))
 
 
@@ -132,7 +141,12 @@ def _address(name: str, placed: Placed, known: set[str]) -> str:
         return name
     local = f"{placed.parent}.{name}"
     if name.isdecimal():
-        return placed.siblings.get(name, local)
+        return name if _is_outer(name, placed, known) else placed.siblings.get(name, local)
     if name in known:
         return name
     return placed.siblings.get(name, local if local in known else name)
+
+
+def _is_outer(name: str, placed: Placed, known: set[str]) -> bool:
+    """Whether a number in a subtask is no sibling but a task of its own."""
+    return placed.parent is not None and name.isdecimal() and name not in placed.siblings and name in known
