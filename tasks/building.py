@@ -17,7 +17,7 @@ from tasks.pipeline import Call, Run, peak_mb
 from tasks.recovery import guarded
 from tasks.sources.inputs import Inputs, Request, discover
 from tasks.sources.load import load
-from tasks.tokens import cache_folder, token_counter
+from tasks.tokens import cache_folder, keep_counts, token_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,6 +82,7 @@ def listing(inputs: Inputs) -> list[dict[str, Any]]:
 
 def finish(run: Run, batch: Batch, name: str, inputs: Inputs, out: Path) -> Path:
     """Writes a finished batch into its place."""
+    keep_counts(run.settings.tokens)
     return write_build(out, name, batch, timings=run.timings_frame(), inputs=listing(inputs), settings=run.settings)
 
 

@@ -102,8 +102,8 @@ def _edges(classes: pl.DataFrame, words: pl.DataFrame, threshold: float) -> pl.D
     """`loser, winner` and their groups: ordered pairs of different classes, alike, with the same marks.
 
     Two sets of sizes a <= b can only reach the threshold t if a >= t * b and if they share two words (one, where a
-    single shared word may do) among the first `n - ceil(t * n) + 2` of each, words ordered rarest first: the second of their
-    common words cannot stand further behind in either. Only such pairs are verified.
+    single shared word may do) among the first `n - ceil(t * n) + 2` of each, words ordered rarest first: the second
+    of their common words cannot stand further behind in either. Only such pairs are verified.
     """
     kinds = classes.group_by("class").agg(pl.col("item").min(), pl.first("marks", "group", "size"))
     kinds = kinds.filter(pl.col("size") > 0)
