@@ -22,7 +22,7 @@ from tasks.tokens import cache_folder, load_encoding
 
 
 def floor(swarm: Path, build: Path, out: Path) -> dict[str, float]:
-    """Seconds, wall clock, of each step: `read`, `count`, `write`; the build itself is read before the clock runs."""
+    """Seconds of each step: `read`, `count`, `write`. What the build holds is read before the clock runs."""
     frames = [(path.relative_to(build), pl.read_parquet(path)) for path in sorted(build.rglob("*.parquet"))]
     prompts = [(path.relative_to(build), path.read_text("utf-8")) for path in sorted(build.rglob("*.md"))]
     artifacts = [path.read_bytes() for path in sorted((build / "artifacts").iterdir())]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tasks.settings import Settings
 
 
+_COMMON = 2  # rare words that two sets must share before they are compared whole
 _COLUMNS = (("item", "class"), ("loser", "winner"))
 
 
@@ -100,8 +101,9 @@ def _may_repeat() -> pl.Expr:
 def _edges(classes: pl.DataFrame, words: pl.DataFrame, threshold: float) -> pl.DataFrame:
     """`loser, winner` and their groups: ordered pairs of different classes, alike, with the same marks.
 
-    Two sets of sizes a <= b can only reach the threshold t if a >= t * b and if they share a word among the first
-    `n - ceil(t * n) + 1` of each, words ordered rarest first; only such pairs are verified.
+    Two sets of sizes a <= b can only reach the threshold t if a >= t * b and if they share two words (one, where a
+    single shared word may do) among the first `n - ceil(t * n) + 2` of each, words ordered rarest first: the second
+    of their common words cannot stand further behind in either. Only such pairs are verified.
     """
     kinds = classes.group_by("class").agg(pl.col("item").min(), pl.first("marks", "group", "size"))
     kinds = kinds.filter(pl.col("size") > 0)
@@ -116,20 +118,22 @@ def _edges(classes: pl.DataFrame, words: pl.DataFrame, threshold: float) -> pl.D
     first = (
         coded.sort("class", "word")
         .with_columns(place=pl.int_range(pl.len()).over("class"))
-        .filter(pl.col("place") < pl.col("size") - least + 1)
+        .filter(pl.col("place") < pl.col("size") - least + _COMMON)
         .select("class", "word")
     )
+    enough = (pl.max_horizontal("size", "size_b") * threshold - 1e-9).ceil().clip(1, _COMMON)
     facts = kinds.select("class", "size", "marks", "group")
     pairs = (
         first.lazy()
         .join(first.lazy(), on="word", suffix="_b")
         .filter(pl.col("class") < pl.col("class_b"))
-        .select("class", "class_b")
-        .unique()
+        .group_by("class", "class_b")
+        .agg(common=pl.len())
         .join(facts.lazy(), on="class")
         .join(facts.lazy(), left_on="class_b", right_on="class", suffix="_b")
         .filter(
-            (pl.col("marks") == pl.col("marks_b"))
+            (pl.col("common") >= enough)
+            & (pl.col("marks") == pl.col("marks_b"))
             & (pl.min_horizontal("size", "size_b") >= threshold * pl.max_horizontal("size", "size_b") - 1e-9)
         )
         .collect()

@@ -12,7 +12,7 @@ from tasks.credentials import redact_all, warm
 from tasks.outputs.writer import write_build
 from tasks.pipeline import Run, peak_mb
 from tasks.sources.load import load
-from tasks.tokens import cache_folder, token_counter
+from tasks.tokens import cache_folder, keep_counts, token_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +43,7 @@ def finish(run: Run, batch: Batch, name: str, inputs: Sequence[Mapping[str, Any]
 
     A credential in the name of an input is masked in the manifest, too.
     """
+    keep_counts(run.settings.tokens)
     shown = redact_all([row["path"] for row in inputs])
     inputs = [{**row, "path": path.text} for row, path in zip(inputs, shown, strict=True)]
 

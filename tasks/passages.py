@@ -56,4 +56,4 @@ def with_heading_words(items: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
         passages.join(heads.select("item"), on="item", how="anti").join(named, on="parent_id").select("item", "head")
     )
     above = under.join(own.rename({"item": "head"}), on="head").select("item", "token")
-    return pl.concat([own, above]).unique()
+    return pl.concat([own, above.unique().join(own, on=["item", "token"], how="anti")])

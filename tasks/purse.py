@@ -196,13 +196,15 @@ class Purse:
         reason = "section_budget" if capped else "budget"
         selected, items = self._choice.selected, self._choice.ranked[places]
         costs = self._least_costs(items, whole)
-        cheapest = np.minimum.accumulate(costs[::-1])[::-1].tolist()
+        near = np.flatnonzero(costs <= room)  # room only shrinks, so no other can be bought
+        cheapest = np.minimum.accumulate(costs[near][::-1])[::-1]
         refused: list[_Refusal] = []
         rooms, since = [room], [0]  # the room that there is, from which place of the pass on
-        for place, (item, cost) in enumerate(zip(items.tolist(), costs.tolist(), strict=True)):
-            if room < cheapest[place]:
+        columns = (column.tolist() for column in (near, items[near], costs[near], cheapest))
+        for place, item, cost, least in zip(*columns, strict=True):
+            if room < least:
                 break
-            if cost > room or item in selected:  # most candidates end here, so without looking at ancestors
+            if cost > room or item in selected:
                 continue
             outcome = self._try(item, room, whole, capped=capped)
             if isinstance(outcome, int):

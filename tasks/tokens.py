@@ -9,10 +9,12 @@ import os
 import tempfile
 import threading
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from tasks.errors import SettingsError, VocabularyError
+from tasks.token_cache import TokenCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,18 +54,32 @@ class TiktokenCounter:
         self.name = name
         self._encoding = load_encoding(name, cache)
         self._known: dict[str, int] = {}
+        self._kept = TokenCache(cache, f"tokens-{name}-{version('tiktoken')}.counts") if cache else None
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text. A text is encoded once in the life of the counter."""
-        known, encode = self._known, self._encoding.encode_ordinary
+        """The tokens of each text. A text is encoded once in the life of the counter, and of its cache."""
+        known = self._known
         if len(known) > _REMEMBERED:
             known.clear()
         counts = []
         for text in texts:
             if (tokens := known.get(text)) is None:
-                tokens = known[text] = len(encode(text))
+                tokens = known[text] = self._counted(text)
             counts.append(tokens)
         return counts
+
+    def keep(self) -> None:
+        """Saves the counts for the next run."""
+        if self._kept is not None:
+            self._kept.save()
+
+    def _counted(self, text: str) -> int:
+        tokens = self._kept.get(text) if self._kept is not None else None
+        if tokens is None:
+            tokens = len(self._encoding.encode_ordinary(text))
+            if self._kept is not None:
+                self._kept.add(text, tokens)
+        return tokens
 
     def count_joined(self, units: Sequence[str], end: str) -> int:
         """The tokens of the joined text, exact. Each unit is encoded once in the life of the counter where that is."""
@@ -97,6 +113,13 @@ def token_counter(settings: TokenSettings) -> TokenCounter:
         VocabularyError: the encoding is unknown or its vocabulary damaged.
     """
     return _counter(settings.counter, settings.tokenizer, settings.cache)
+
+
+def keep_counts(settings: TokenSettings) -> None:
+    """Saves what the counter of these settings has counted, where there is a cache."""
+    counter = token_counter(settings)
+    if isinstance(counter, TiktokenCounter):
+        counter.keep()
 
 
 @lru_cache(maxsize=8)

@@ -171,7 +171,9 @@ def context_frames(batch: Batch, settings: Settings) -> Iterator[tuple[str, str,
     """
     if batch.candidates is None:
         return
-    scored = batch.candidates.sort("task", maintain_order=True)
+    scored = batch.candidates
+    if not scored["task"].is_sorted():  # tasks that fell back come last
+        scored = scored.sort("task", maintain_order=True)
     early = _early_drops(batch, scored, settings.audit.max_rows_per_task).sort("task", maintain_order=True)
     ids, graphs, task_ids = (
         _by_place(frame, place, name)
@@ -208,7 +210,7 @@ def context_frames(batch: Batch, settings: Settings) -> Iterator[tuple[str, str,
 
 
 _SELECTED = pl.col("reason").is_null()
-_TASKS_AT_ONCE = 500
+_TASKS_AT_ONCE = 200
 
 
 def _context_order() -> pl.Expr:

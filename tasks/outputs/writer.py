@@ -7,7 +7,8 @@ import json
 import os
 import shutil
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from tasks.batch import Batch
     from tasks.settings import Settings
+
+_AHEAD = 64  # context files that wait to be written, so that not all are held at once
 
 
 def write_build(
@@ -71,11 +74,13 @@ def write_files(
         _parquet(frames.calls_frame(batch.calls, settings), folder / "calls.parquet")
     places = file_places(tasks.select("graph", "task_id").iter_rows())
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # mostly compression, outside the interpreter's lock
-        written = [
-            threads.submit(_parquet, frame, _file(folder / "contexts", places[graph, task_id], ".parquet"))
-            for graph, task_id, frame in frames.context_frames(batch, settings)
-        ]
-        for one in written:
+        waiting: deque[Future[None]] = deque()
+        for graph, task_id, frame in frames.context_frames(batch, settings):
+            file = _file(folder / "contexts", places[graph, task_id], ".parquet")
+            waiting.append(threads.submit(_parquet, frame, file))
+            if len(waiting) > _AHEAD:
+                waiting.popleft().result()
+        for one in waiting:
             one.result()
     for graph, task_id, prompt in tasks.select("graph", "task_id", "prompt").iter_rows():
         if prompt is not None:
