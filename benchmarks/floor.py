@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tasks.tokens import cache_folder, load_encoding
+from tasks.tokens import load_encoding
 
 
 def floor(swarm: Path, build: Path, out: Path) -> dict[str, float]:
@@ -38,7 +38,7 @@ def floor(swarm: Path, build: Path, out: Path) -> dict[str, float]:
     for document in sorted(swarm.glob("*.md")):
         document.read_text("utf-8")
     clock.append(time.perf_counter())
-    encoding = load_encoding("o200k_base", cache_folder())
+    encoding = load_encoding("o200k_base")
     for text in dict.fromkeys(texts):
         encoding.encode_ordinary(text)
     clock.append(time.perf_counter())

@@ -106,7 +106,7 @@ def build(
     out: Annotated[
         str, typer.Option(metavar=_PLACE, help="Where builds go: a folder, or a URL such as s3://bucket/prefix.")
     ] = "builds",
-    cache: Annotated[bool, typer.Option(help="Keep the vocabulary and compiled rules for the next run.")] = True,
+    cache: Annotated[bool, typer.Option(help="Keep token counts and compiled rules for the next run.")] = True,
     flow: Annotated[bool, typer.Option("--flow/--direct", help="As a Prefect flow, or in this process.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -6,8 +6,9 @@ import gzip
 import hashlib
 import importlib.util
 import os
-import tempfile
 import threading
+from binascii import a2b_base64
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -52,7 +53,7 @@ class TiktokenCounter:
 
     def __init__(self, name: str, cache: Path | None) -> None:
         self.name = name
-        self._encoding = load_encoding(name, cache)
+        self._encoding = load_encoding(name)
         self._known: dict[str, int] = {}
         self._kept = TokenCache(cache, f"tokens-{name}-{version('tiktoken')}.counts") if cache else None
 
@@ -141,28 +142,21 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "prebrief"
 
 
-def load_encoding(name: str, cache: Path | None = None) -> Encoding:
+def load_encoding(name: str) -> Encoding:
     """One of tiktoken's encodings, its vocabulary taken from the bundled file instead of a download.
 
-    Takes about 0.4 s. The file goes into `cache` (a temporary folder when None, or when it cannot be written) in the
-    form that tiktoken itself would leave there, and must have the SHA-256 that tiktoken pins.
+    Takes about 0.3 s. The vocabulary must have the SHA-256 that tiktoken pins. A folder that `TIKTOKEN_CACHE_DIR` names
+    is looked into first, as tiktoken does.
 
     Raises:
-        VocabularyError: tiktoken does not know the name, or the vocabulary's hash is wrong.
+        VocabularyError: tiktoken does not know the name, or the vocabulary is missing or damaged.
     """
     from unittest.mock import patch
 
     import tiktoken
     import tiktoken_ext.openai_public as public
-    from tiktoken.load import load_tiktoken_bpe
 
-    def load(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
-        with tempfile.TemporaryDirectory(prefix="prebrief-") as scratch:
-            folder = _vocabulary_folder(url, expected_hash, cache, Path(scratch))
-            with patch.dict(os.environ, TIKTOKEN_CACHE_DIR=str(folder)):
-                return load_tiktoken_bpe(url, expected_hash)
-
-    with _LOADING, patch.object(public, "load_tiktoken_bpe", load):
+    with _LOADING, patch.object(public, "load_tiktoken_bpe", _ranks):
         try:
             return tiktoken.get_encoding(name)
         except ValueError as error:
@@ -170,22 +164,30 @@ def load_encoding(name: str, cache: Path | None = None) -> Encoding:
             raise VocabularyError(f"tokens.tokenizer {name!r} is unknown; use one of {known}.") from error
 
 
-def _vocabulary_folder(url: str, expected_hash: str | None, cache: Path | None, scratch: Path) -> Path:
-    """A folder that holds the vocabulary of `url`, its hash checked: tiktoken would download a wrong one anew."""
-    cached = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
+def _ranks(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
+    """The tokens of a vocabulary and their ranks, a pair a line: the token in base64 and its rank."""
+    pairs = _vocabulary(url, expected_hash).split()
+    return dict(zip(map(a2b_base64, pairs[::2]), map(int, pairs[1::2]), strict=True))
+
+
+def _vocabulary(url: str, expected_hash: str | None) -> bytes:
     given = os.environ.get("TIKTOKEN_CACHE_DIR")
-    for folder in (Path(given) if given else None, cache):
-        if folder and _has_hash(folder / cached, expected_hash):
-            return folder
+    if given:
+        kept = Path(given) / hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
+        with suppress(OSError):
+            data = kept.read_bytes()
+            if _has_hash(data, expected_hash):
+                return data
     data = _bundled(url)
-    if expected_hash and hashlib.sha256(data).hexdigest() != expected_hash:
+    if not _has_hash(data, expected_hash):
         raise VocabularyError(
             f"the bundled vocabulary of {url.rsplit('/', 1)[1]} has a wrong SHA-256; reinstall bpe-openai."
         )
-    for folder in (cache, scratch):
-        if folder and _store(folder, cached, data):
-            return folder
-    raise VocabularyError("the vocabulary cannot be written to the temporary folder; free some space there.")
+    return data
+
+
+def _has_hash(data: bytes, expected_hash: str | None) -> bool:
+    return expected_hash in (None, hashlib.sha256(data).hexdigest())
 
 
 def _bundled(url: str) -> bytes:
@@ -199,21 +201,3 @@ def _bundled(url: str) -> bytes:
         raise VocabularyError(
             f"the vocabulary {name} is not bundled; use o200k_base or cl100k_base, or set TIKTOKEN_CACHE_DIR."
         ) from error
-
-
-def _has_hash(path: Path, expected_hash: str | None) -> bool:
-    try:
-        return expected_hash in (None, hashlib.sha256(path.read_bytes()).hexdigest())
-    except OSError:
-        return False
-
-
-def _store(folder: Path, name: str, data: bytes) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        part = folder / f"{name}.{os.getpid()}.part"
-        part.write_bytes(data)
-        part.replace(folder / name)
-    except OSError:
-        return False
-    return True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasks.audit.violation import Check, Violation
 from tasks.errors import VocabularyError
-from tasks.tokens import cache_folder, load_encoding
+from tasks.tokens import load_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ class Budget(Check):
 def _count_with(tokenizer: str) -> Callable[[str], int] | None:
     """A counter that remembers no text, so that neither a build's own counts nor much memory enter the proof."""
     try:
-        encoding = load_encoding(tokenizer, cache_folder())
+        encoding = load_encoding(tokenizer)
     except VocabularyError:
         return None
     return lambda text: len(encoding.encode_ordinary(text))

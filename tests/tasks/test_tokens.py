@@ -82,10 +82,10 @@ class TestVocabulary:
     def url(self):
         return "https://example.invalid/encodings/o200k_base.tiktoken"
 
-    def test_needs_no_network(self, tmp_path):
-        script = "import socket\nfrom pathlib import Path\nfrom tasks.tokens import load_encoding\n"
+    def test_needs_no_network(self):
+        script = "import socket\nfrom tasks.tokens import load_encoding\n"
         script += "def refused(*a, **k): raise SystemExit('network')\nsocket.socket.connect = refused\nsocket.getaddrinfo = refused\n"
-        script += f"print(len(load_encoding('cl100k_base', Path({str(tmp_path)!r})).encode('hello world')))\n"
+        script += "print(len(load_encoding('cl100k_base').encode('hello world')))\n"
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", script],
             capture_output=True,
@@ -94,25 +94,31 @@ class TestVocabulary:
             check=False,
         )
         assert done.stdout.strip() == "2", done.stderr
-        assert len(list(tmp_path.iterdir())) == 1, "the cache keeps the vocabulary"
 
-    def test_a_damaged_cache_is_filled_anew(self, tmp_path, url):
+    def test_a_folder_of_tiktoken_s_is_looked_into_first(self, tmp_path, url, monkeypatch):
+        kept = tmp_path / hashlib.sha1(url.encode()).hexdigest()
+        kept.write_bytes(b"YQ== 0\nYg== 1\n")
+        monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+        digest = hashlib.sha256(kept.read_bytes()).hexdigest()
+        assert tokens._ranks(url, digest) == {b"a": 0, b"b": 1}
+
+    def test_what_is_damaged_there_is_passed_over(self, tmp_path, url, monkeypatch):
         data = tokens._bundled(url)
-        digest = hashlib.sha256(data).hexdigest()
-        cached = tmp_path / hashlib.sha1(url.encode()).hexdigest()
-        cached.write_bytes(b"damaged")
-        assert tokens._vocabulary_folder(url, digest, tmp_path, tmp_path / "scratch") == tmp_path
-        assert cached.read_bytes() == data
+        (tmp_path / hashlib.sha1(url.encode()).hexdigest()).write_bytes(b"damaged")
+        monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+        assert tokens._vocabulary(url, hashlib.sha256(data).hexdigest()) == data
 
-    def test_a_cache_that_cannot_be_written_is_passed_over(self, tmp_path, url):
-        blocked = tmp_path / "file"
-        blocked.write_text("")
-        scratch = tmp_path / "scratch"
-        assert tokens._vocabulary_folder(url, None, blocked / "cache", scratch) == scratch
+    def test_it_is_read_as_tiktoken_reads_it(self, tmp_path, url, monkeypatch):
+        from tiktoken.load import load_tiktoken_bpe
 
-    def test_a_wrong_bundle_is_refused(self, tmp_path, url):
+        data = tokens._bundled(url)
+        (tmp_path / hashlib.sha1(url.encode()).hexdigest()).write_bytes(data)
+        monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+        assert tokens._ranks(url) == load_tiktoken_bpe(url)
+
+    def test_a_wrong_bundle_is_refused(self, url):
         with pytest.raises(VocabularyError, match="SHA-256"):
-            tokens._vocabulary_folder(url, "0" * 64, tmp_path, tmp_path)
+            tokens._ranks(url, "0" * 64)
 
     def test_what_is_not_bundled_is_said(self):
         with pytest.raises(VocabularyError, match="p50k_base"):
@@ -140,5 +146,5 @@ _PIECES = ["foo", "bar.", "(x)", "`code`", "**b**:", "- a", "```", "#### h", "| 
 @given(units=st.lists(st.lists(st.sampled_from(_PIECES), min_size=1, max_size=8).map("".join), min_size=1, max_size=6))
 def test_joined_units_count_as_the_text_that_they_make(name, units):
     counter = token_counter(TokenSettings(tokenizer=name))
-    encoded = load_encoding(name, cache_folder()).encode_ordinary("\n\n".join(units) + "\n")
+    encoded = load_encoding(name).encode_ordinary("\n\n".join(units) + "\n")
     assert counter.count_joined(units, "\n") == len(encoded)
