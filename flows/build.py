@@ -16,6 +16,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.events import emit_event
 
 from flows.progress import reporting
+from flows.runners import spread_on
 from tasks.building import Built, built_at, listing
 from tasks.making import finish, load_batch
 from tasks.outputs.identity import build_id
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasks.batch import Batch
+    from tasks.pipeline import Spread
 
 COMPLETED = "prebrief.build.completed"
 
@@ -51,6 +53,8 @@ def build_contexts(
     phase: str | None = None,
     out: str = "builds",
     cache: bool = True,
+    runner: str | None = None,
+    address: str | None = None,
 ) -> dict[str, Any]:
     """Builds the context of every task of the graphs; relative paths count from the working folder.
 
@@ -78,7 +82,7 @@ def build_contexts(
         commands=Path(commands) if commands else None,
         tools=Path(tools) if tools else None,
     )
-    built = _build(request, settings, as_place(out))
+    built = _build(request, settings, as_place(out), spread_on(runner, address) if runner else None)
     folder = BuildFolder(built.path)
     path = shown(built.url) if built.url else str(built.path.resolve())
     outcome = {"path": path, "fresh": built.fresh, **build_summary(folder)}
@@ -86,14 +90,14 @@ def build_contexts(
     return outcome
 
 
-def _build(request: Request, settings: Settings, out: Path | str) -> Built:
+def _build(request: Request, settings: Settings, out: Path | str, spread: Spread | None) -> Built:
     out = out if isinstance(out, str) else absolute(out)  # a plugin may move the working folder
     inputs = discover(request, settings)
     name = build_id(listing(inputs), settings)
     if found := existing_build(out, name):
         point_latest(out, name)
         return built_at(out, found, fresh=False)
-    run = Run(settings, call=reporting(prefect_call(), _progress_artifact()))
+    run = Run(settings, call=reporting(prefect_call(), _progress_artifact()), spread=spread)
     holder: list[Batch] = []
     load_inputs(unwalked(run), unwalked(inputs), unwalked(holder))
     done = run(holder.pop())

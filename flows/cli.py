@@ -107,6 +107,10 @@ def build(
         str, typer.Option(metavar=_PLACE, help="Where builds go: a folder, or a URL such as s3://bucket/prefix.")
     ] = "builds",
     cache: Annotated[bool, typer.Option(help="Keep token counts and compiled rules for the next run.")] = True,
+    runner: Annotated[
+        str | None, typer.Option(help="With --flow: where shards run, threads, dask or ray (default: in turn).")
+    ] = None,
+    address: Annotated[str | None, typer.Option(help="Of the runner's cluster (default: workers of its own).")] = None,
     flow: Annotated[bool, typer.Option("--flow/--direct", help="As a Prefect flow, or in this process.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -115,6 +119,10 @@ def build(
 
     settings_file = find_settings_file(config)
     plan = {"format": plan_format, "tag": tag, "status": status or None}
+    if (runner or address) and not flow:
+        from tasks.errors import SettingsError
+
+        raise SettingsError("--runner and --address belong to a flow; add --flow.")
     if flow:
         from flows.launch import build_in_flow
 
@@ -131,6 +139,8 @@ def build(
             phase=phase,
             out=out,
             cache=cache,
+            runner=runner,
+            address=address,
         )
     else:
         from tasks.building import build as build_directly

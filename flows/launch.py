@@ -49,6 +49,8 @@ def build_in_flow(
     phase: str | None,
     out: str,
     cache: bool,
+    runner: str | None = None,
+    address: str | None = None,
 ) -> Built:
     """Runs `build_contexts` in this process, on the server of `PREFECT_API_URL`, else on an embedded one.
 
@@ -77,6 +79,8 @@ def build_in_flow(
             phase=phase,
             out=out,
             cache=cache,
+            runner=runner,
+            address=address,
         )
         place = as_place(out)
         if isinstance(place, str):

@@ -41,6 +41,8 @@ def prelaunch(
     phase: str | None = None,
     out: str = "builds",
     cache: bool = True,
+    runner: str | None = None,
+    address: str | None = None,
     allow_not_ok: int = 0,
 ) -> str:
     """Builds, audits and opens the gate, or fails with the reason; returns the build's folder or URL.
@@ -66,6 +68,8 @@ def prelaunch(
         phase=phase,
         out=out,
         cache=cache,
+        runner=runner,
+        address=address,
     )
     place = as_place(out)
     folder = find_build(below(place, built["build_id"])) if isinstance(place, str) else Path(built["path"])

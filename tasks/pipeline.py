@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import polars as pl
 
@@ -48,6 +48,25 @@ STAGES: tuple[Stage, ...] = (
 _POOLED = 4  # the stages that work on what tasks share; the others on pairs, shard by shard
 
 
+class ShardDone(NamedTuple):
+    """What became of a shard: its batch with what stands in the build, what broke, how long each stage took."""
+
+    batch: Batch
+    broken: Broken
+    timings: list[dict[str, object]]
+
+
+#: Runs the later stages over shards, wherever: (shards, settings) -> what `run_shard` gives for each, in their order.
+Spread = Callable[[Sequence[Batch], Settings], list[ShardDone]]
+
+
+def run_shard(batch: Batch, settings: Settings, number: int) -> ShardDone:
+    """The stages that work on pairs, over one shard, in this process; the items stay behind."""
+    run, broken = Run(settings), Broken()
+    done = trimmed(run._through(STAGES[_POOLED:], batch, number, broken), settings)  # noqa: SLF001 - of this module
+    return ShardDone(replace(done, items=done.items.clear(), corpus=None), broken, run.timings)
+
+
 @dataclass
 class Run:
     """Runs the stages over a batch; `timings` tells afterwards how long each took."""
@@ -55,6 +74,7 @@ class Run:
     settings: Settings
     call: Call = guarded
     timings: list[dict[str, object]] = field(default_factory=list)
+    spread: Spread | None = None
 
     def __call__(self, loaded: Batch) -> Batch:
         """All eight stages; tasks that break one get the full context at the end.
@@ -64,14 +84,23 @@ class Run:
         """
         broken: Broken = {}
         batch = with_corpus(self._through(STAGES[:_POOLED], loaded, 0, broken), self.settings)
-        parts = [
-            trimmed(self._through(STAGES[_POOLED:], shard, number, broken), self.settings)
-            for number, shard in enumerate(shards(batch, self.settings))
-        ]
-        whole = merged(batch, parts)
+        whole = merged(batch, self._in_shards(batch, broken))
         done = fall_back(loaded, whole, broken, STAGES, self.settings) if broken else whole
         done = with_shared_prefixes(done, self.settings)
         return done if loaded.tools is None else done.with_frames(calls=self._calls(loaded))
+
+    def _in_shards(self, batch: Batch, broken: Broken) -> list[Batch]:
+        """The stages that work on pairs, over shards in turn, or wherever `spread` has them run."""
+        if self.spread is None:
+            parts = enumerate(shards(batch, self.settings))
+            return [
+                trimmed(self._through(STAGES[_POOLED:], part, number, broken), self.settings) for number, part in parts
+            ]
+        found = self.spread(list(shards(batch, self.settings, self.settings.run.shards)), self.settings)
+        for one in found:
+            broken.update(one.broken)
+            self.timings += one.timings
+        return [one.batch for one in found]
 
     def _calls(self, loaded: Batch) -> pl.DataFrame:
         """The call prompts: the same stages over pairs of a task and a tool, their shards numbered on."""
@@ -124,16 +153,21 @@ def with_corpus(batch: Batch, settings: Settings) -> Batch:
         return batch
 
 
-def shards(batch: Batch, settings: Settings) -> Iterator[Batch]:
-    """The batch in runs of tasks whose candidate pairs fit in memory together; the cut changes no task's outcome."""
-    last = (pl.col("rows").fill_null(0).cum_sum() - 1).clip(lower_bound=0)  # of a task's pairs
-    counts = (
-        batch.tasks.select("task")
-        .join(_rows(batch, settings), on="task", how="left")
-        .sort("task")
-        .select("task", shard=last // settings.run.shard_pairs)
+def shards(batch: Batch, settings: Settings, least: int = 1) -> Iterator[Batch]:
+    """The batch in runs of tasks whose candidate pairs fit in memory together; the cut changes no task's outcome.
+
+    Where there are to be several, none holds tasks of two graphs, and all are smaller.
+    """
+    counts = batch.tasks.select("task", "graph").join(_rows(batch, settings), on="task", how="left").sort("task")
+    counts = counts.with_columns(pl.col("rows").fill_null(0))
+    most = settings.run.shard_pairs
+    if least > 1:
+        most = max(1, min(most, -(-int(counts["rows"].sum()) // least)))
+    rows = pl.col("rows").cum_sum() if least == 1 else pl.col("rows").cum_sum().over("graph")
+    shard = (rows - 1).clip(lower_bound=0) // most  # of a task's last pair
+    groups = counts.select("task", graph="graph" if least > 1 else pl.lit(""), shard=shard).partition_by(
+        "graph", "shard", maintain_order=True
     )
-    groups = counts.partition_by("shard", maintain_order=True)
     if len(groups) <= 1:
         yield batch
         return

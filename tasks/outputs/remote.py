@@ -100,7 +100,7 @@ def fetch_build(url: str) -> Path:
         return known
     try:
         with _scratch() as folder:
-            _COPIES[place] = objects.fetch(name, folder / posixpath.basename(place))
+            _COPIES[place] = objects.fetch(name, folder / (_id_in(posixpath.basename(place).encode()) or "build"))
     except _IncompleteError as error:
         raise BuildMissingError(
             f"the build {shown(place)} is not whole ({error}); run prebrief build again with the same inputs and --out."
@@ -147,7 +147,7 @@ def _listed(manifest: bytes) -> dict[str, str]:
     """The SHA-256 of each file that a manifest lists, by path; no path leads outside the build's folder."""
     try:
         listed = {row["path"]: row["sha256"] for row in json.loads(manifest)["outputs"]}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         listed = None
     if listed is None or not all(isinstance(path, str) and _is_inside(path) for path in listed):
         raise _IncompleteError(f"{MANIFEST} is damaged")
@@ -228,12 +228,13 @@ class _Objects:
         listed, found = _listed(manifest), self.paths(name) - {MANIFEST}
         for path in sorted((found - {TIMINGS}) ^ listed.keys()):
             raise _IncompleteError(f"{one_line(path)} is {'missing' if path in listed else 'not in its manifest'}")
-        folder.mkdir()
-        (folder / _ARTIFACTS).mkdir(mode=0o700)
-        for parent in sorted({(folder / path).parent for path in listed}):
-            parent.mkdir(parents=True, exist_ok=True)
-        _in_threads(lambda path: self._fetch_file(name, path, folder, listed), sorted(found))
-        (folder / MANIFEST).write_bytes(manifest)
+        with self._refusing():
+            folder.mkdir()
+            (folder / _ARTIFACTS).mkdir(mode=0o700)
+            for parent in sorted({(folder / path).parent for path in listed}):
+                parent.mkdir(parents=True, exist_ok=True)
+            _in_threads(lambda path: self._fetch_file(name, path, folder, listed), sorted(found))
+            (folder / MANIFEST).write_bytes(manifest)
         return folder
 
     def _fetch_file(self, name: str, path: str, folder: Path, listed: Mapping[str, str]) -> None:

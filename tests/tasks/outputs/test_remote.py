@@ -269,6 +269,15 @@ def test_a_copy_is_for_its_owner_alone_and_fetched_anew_where_it_is_gone(placed,
     assert Built(find_build(url)).bytes() == local.bytes()
 
 
+def test_a_build_under_another_name_is_found_but_is_not_sound(local):
+    url = f"memory://{uuid.uuid4().hex}"
+    files, root = fsspec.core.url_to_fs(url)
+    files.put(f"{local.path}/", f"{root}/", recursive=True)
+    copy = find_build(url)
+    assert Built(copy).bytes() == local.bytes()
+    assert {violation.check for violation in audit(copy)} >= {"manifest"}
+
+
 def test_a_newer_build_is_found_by_the_same_process(url, local, other):
     for built in (local, other, local):
         bring(built, url)
