@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tasks.settings import Settings
 
 
-_COMMON = 2  # rare words that two sets must share before they are compared whole
 _COLUMNS = (("item", "class"), ("loser", "winner"))
 
 
@@ -117,23 +116,18 @@ def _edges(classes: pl.DataFrame, words: pl.DataFrame, threshold: float) -> pl.D
     least = (pl.col("size") * threshold - 1e-9).ceil()
     first = (
         coded.sort("class", "word")
-        .with_columns(place=pl.int_range(pl.len()).over("class"))
-        .filter(pl.col("place") < pl.col("size") - least + _COMMON)
-        .select("class", "word")
+        .with_columns(place=pl.int_range(pl.len()).over("class"), least=least)
+        .filter(pl.col("place") < pl.col("size") - pl.col("least") + 2)
+        .select("class", "word", "least")
     )
-    enough = (pl.max_horizontal("size", "size_b") * threshold - 1e-9).ceil().clip(1, _COMMON)
     facts = kinds.select("class", "size", "marks", "group")
     pairs = (
-        first.lazy()
-        .join(first.lazy(), on="word", suffix="_b")
-        .filter(pl.col("class") < pl.col("class_b"))
-        .group_by("class", "class_b")
-        .agg(common=pl.len())
+        _sharing_two(first)
+        .lazy()
         .join(facts.lazy(), on="class")
         .join(facts.lazy(), left_on="class_b", right_on="class", suffix="_b")
         .filter(
-            (pl.col("common") >= enough)
-            & (pl.col("marks") == pl.col("marks_b"))
+            (pl.col("marks") == pl.col("marks_b"))
             & (pl.min_horizontal("size", "size_b") >= threshold * pl.max_horizontal("size", "size_b") - 1e-9)
         )
         .collect()
@@ -153,6 +147,38 @@ def _edges(classes: pl.DataFrame, words: pl.DataFrame, threshold: float) -> pl.D
     one_way = alike.select(loser="class", winner="class_b", loser_group="group", winner_group="group_b")
     other_way = alike.select(loser="class_b", winner="class", loser_group="group_b", winner_group="group")
     return pl.concat([one_way, other_way])
+
+
+def _sharing_two(first: pl.DataFrame) -> pl.DataFrame:
+    """`class, class_b` of the classes that share two of their first words, or one where that may be all they share.
+
+    Words are brought together one by one, or two by two where that makes fewer rows: with many items of few words the
+    pairs that share one word grow with the square of the items, those that share two hardly at all.
+
+    Args:
+        first: `class, word`, and `least`, the words that the class shares with any that is like it.
+    """
+    one_by_one = first.group_by("word").len().select((pl.col("len").cast(pl.UInt64) ** 2).sum()).item()
+    two_by_two = first.group_by("class").len().select((pl.col("len").cast(pl.UInt64) ** 2).sum()).item()
+    tiny = _meeting(first.filter(pl.col("least") <= 1), ["word"])
+    if one_by_one <= two_by_two:
+        found = _meeting(first, ["word"]).filter(pl.len().over("class", "class_b") > 1)
+    else:
+        words = first.select("class", "word")
+        twos = words.join(words, on="class", suffix="_2").filter(pl.col("word") < pl.col("word_2"))
+        found = _meeting(twos, ["word", "word_2"])
+    return pl.concat([tiny, found]).unique()
+
+
+def _meeting(rows: pl.DataFrame, on: list[str]) -> pl.DataFrame:
+    """`class, class_b`, a row whenever two classes have the same in these columns."""
+    return (
+        rows.lazy()
+        .join(rows.lazy(), on=on, suffix="_b")
+        .filter(pl.col("class") < pl.col("class_b"))
+        .select("class", "class_b")
+        .collect()
+    )
 
 
 def _crowded(classes: pl.DataFrame) -> pl.Series:
