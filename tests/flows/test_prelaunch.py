@@ -43,7 +43,7 @@ def test_as_many_tasks_as_allowed_may_be_over_budget(server, sample, tmp_path):
     given = {**sample, "out": str(tmp_path), "budget": SMALL}
     over = build_contexts(**given)["statuses"]["over_budget"]
     assert prelaunch(**given, allow_not_ok=over)
-    with pytest.raises(GateError, match=f"{over} over_budget .* and {over - 1} may be"):
+    with pytest.raises(GateError, match=f"{over} tasks over_budget .* and {over - 1} may be"):
         prelaunch(**given, allow_not_ok=over - 1)
 
 
