@@ -9,26 +9,37 @@ import json
 import os
 import sys
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.artifacts import app as artifacts
+from flows.console import (
+    A_BUILD,
+    GOOD,
+    PARTLY,
+    PLACE,
+    REFUSED,
+    Build,
+    Json,
+    build_at,
+    print_facts,
+    print_json,
+    print_table,
+    sentences,
+)
 from tasks.errors import PrebriefError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from tasks.building import Built
     from tasks.outputs.reader import BuildFolder
     from tasks.pipeline import Call
     from tasks.tracker import ContextTracker
 
-GOOD, REFUSED, WRONG, PARTLY = 0, 1, 2, 3
 _FINDINGS_SHOWN = 5
-
-P = ParamSpec("P")
 
 app = typer.Typer(
     help="Compiles, before a swarm of coding agents launches, the context that each agent starts with.",
@@ -38,10 +49,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-_PLACE = "PATH|URL"
-_A_BUILD = "A build, or an output folder (its newest build)."
-Build = Annotated[str, typer.Option("--build", metavar=_PLACE, help=_A_BUILD)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+app.add_typer(artifacts, name="artifact")
 
 
 def main() -> None:
@@ -49,31 +57,11 @@ def main() -> None:
     app()
 
 
-def _sentences(command: Callable[P, None]) -> Callable[P, None]:
-    """A command whose errors are one sentence on stderr and exit code 2, never a traceback."""
-
-    @wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except PrebriefError as error:
-            if kwargs.get("as_json"):
-                _print_json({"error": {"code": error.code, "message": str(error)}})
-            else:
-                sys.stderr.write(f"error {error.code}: {error}\n")
-            raise typer.Exit(WRONG) from None
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(GOOD) from None
-
-    return run
-
-
 # ---- building ---------------------------------------------------------------------------------------------------
 
 
 @app.command()
-@_sentences
+@sentences
 def build(
     graphs: Annotated[
         list[Path],
@@ -104,7 +92,7 @@ def build(
     budget: Annotated[int | None, typer.Option(help="Tokens that every prompt may hold.")] = None,
     phase: Annotated[str | None, typer.Option(help="route, call, interpret or answer.")] = None,
     out: Annotated[
-        str, typer.Option(metavar=_PLACE, help="Where builds go: a folder, or a URL such as s3://bucket/prefix.")
+        str, typer.Option(metavar=PLACE, help="Where builds go: a folder, or a URL such as s3://bucket/prefix.")
     ] = "builds",
     cache: Annotated[bool, typer.Option(help="Keep token counts and compiled rules for the next run.")] = True,
     runner: Annotated[
@@ -199,7 +187,7 @@ def _report_build(built: Built, *, as_json: bool) -> int:
     """Prints what was built; returns the exit code."""
     from tasks.outputs.summary import build_summary
 
-    folder, fresh = _folder(built.path), built.fresh
+    folder, fresh = build_at(built.path), built.fresh
     where, summary = str(folder.root), build_summary(folder)
     if built.url is not None:
         from tasks.stores.remote import shown
@@ -207,12 +195,12 @@ def _report_build(built: Built, *, as_json: bool) -> int:
         where = shown(built.url)
     code = GOOD if summary["statuses"].keys() | summary.get("calls", {}).keys() <= {"ok"} else PARTLY
     if as_json:
-        _print_json({**summary, "path": where, "fresh": fresh})
+        print_json({**summary, "path": where, "fresh": fresh})
         return code
     rows = folder.tasks.select(
         "graph", "task_id", "status", "prompt_tokens", "budget_tokens", "included", "dropped"
     ).rows()
-    _print_table(("graph", "task", "status", "tokens", "budget", "in", "out"), rows, most=40)
+    print_table(("graph", "task", "status", "tokens", "budget", "in", "out"), rows, most=40)
     for frame in (folder.tasks, folder.calls):
         if frame is not None:
             for message in frame.filter(frame["message"].is_not_null())["message"].head(5):
@@ -231,7 +219,7 @@ def _report_build(built: Built, *, as_json: bool) -> int:
 
 
 @app.command()
-@_sentences
+@sentences
 def show(
     task: Annotated[str, typer.Argument(help="A task's id, or graph/id where graphs share it.")],
     tool: Annotated[str | None, typer.Option(help="The prompt for a call of this tool instead.")] = None,
@@ -246,10 +234,10 @@ def show(
     if tool is None and not as_json and isinstance(place, Path) and (prompt := prompt_file(place, task)):
         sys.stdout.write(prompt.read_text("utf-8"))
         return
-    folder = _folder(build)
+    folder = build_at(build)
     row = folder.task(task) if tool is None else folder.call(task, tool)
     if as_json:
-        _print_json(row)
+        print_json(row)
     elif row["prompt"] is None:
         sys.stderr.write(f"{row['graph']}/{row['task_id']} has no prompt: {row['message']}\n")
         raise typer.Exit(REFUSED)
@@ -258,7 +246,7 @@ def show(
 
 
 @app.command()
-@_sentences
+@sentences
 def why(
     task: Annotated[str, typer.Argument(help="A task's id, or graph/id where graphs share it.")],
     item: Annotated[str | None, typer.Argument(help="An item's id, or its unique end.")] = None,
@@ -268,28 +256,28 @@ def why(
     """Say why each candidate of a task is in its context or out of it."""
     from tasks.outputs.explain import explain_item, explain_task
 
-    folder = _folder(build)
+    folder = build_at(build)
     row = folder.task(task)
     graph, task_id = row["graph"], row["task_id"]
     if item is None:
         rows = explain_task(folder, graph, task_id)
         if as_json:
-            _print_json({"graph": graph, "task_id": task_id, "candidates": rows.to_dicts()})
+            print_json({"graph": graph, "task_id": task_id, "candidates": rows.to_dicts()})
             return
         columns = ("decision", "reason", "score", "tokens", "section", "item_id", "begins")
-        _print_table(columns, rows.select(columns).rows(), most=None)
+        print_table(columns, rows.select(columns).rows(), most=None)
         return
     entry = explain_item(folder, graph, task_id, folder.item(item)["item_id"])
     if as_json:
-        _print_json(entry)
+        print_json(entry)
     else:
-        _print_facts(entry)
+        print_facts(entry)
 
 
 @app.command()
-@_sentences
+@sentences
 def audit(
-    build: Annotated[str, typer.Argument(metavar=_PLACE, help=_A_BUILD)] = "builds",
+    build: Annotated[str, typer.Argument(metavar=PLACE, help=A_BUILD)] = "builds",
     as_json: Json = False,
 ) -> None:
     """Prove a build's invariants from its files alone; exit code 1 where one does not hold."""
@@ -300,9 +288,9 @@ def audit(
     violations = run_audit(root)
     if as_json:
         found = [violation._asdict() for violation in violations]
-        _print_json({"build": root.name, "ok": not violations, "violations": found})
+        print_json({"build": root.name, "ok": not violations, "violations": found})
     elif violations:
-        _print_table(("check", "where", "message"), [tuple(violation) for violation in violations], most=40)
+        print_table(("check", "where", "message"), [tuple(violation) for violation in violations], most=40)
     if not as_json:
         sys.stdout.write(
             f"{root.name}: {len(violations)} violations\n" if violations else f"{root.name}: all invariants hold\n"
@@ -311,7 +299,7 @@ def audit(
 
 
 @app.command()
-@_sentences
+@sentences
 def split(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of command files.")],
     check: Annotated[bool, typer.Option("--check", help="Say what would be done, and do nothing.")] = False,
@@ -323,11 +311,11 @@ def split(
 
     report = split_commands(folder, check=check, undo=undo)
     if as_json:
-        _print_json(report.as_dict())
+        print_json(report.as_dict())
     else:
         columns = ("name", "status", "lines", "core", "details")
         rows = [tuple(getattr(outcome, column) for column in columns) for outcome in report.commands]
-        _print_table(("command", *columns[1:]), rows, most=None)
+        print_table(("command", *columns[1:]), rows, most=None)
         if check:
             sys.stdout.write("nothing was written\n")
     _warn(report.findings)
@@ -335,7 +323,7 @@ def split(
 
 
 @app.command()
-@_sentences
+@sentences
 def load(
     name: Annotated[str, typer.Argument(help="A command, by the name of its file.")],
     details: Annotated[bool, typer.Option("--details", help="The details too, after one blank line.")] = False,
@@ -358,9 +346,9 @@ def _warn(findings: Iterable[dict[str, str]]) -> None:
 
 
 @app.command()
-@_sentences
+@sentences
 def forecast(
-    build: Annotated[str, typer.Argument(metavar=_PLACE, help=_A_BUILD)] = "builds",
+    build: Annotated[str, typer.Argument(metavar=PLACE, help=A_BUILD)] = "builds",
     workers: Annotated[int | None, typer.Option(help="How many; default: the largest level's tasks, up to 5.")] = None,
     assignment: Annotated[Path | None, typer.Option(help="JSON: worker -> task ids, or ZERG's.")] = None,
     graph: Annotated[list[Path] | None, typer.Option(help="A graph of the build that has moved; repeatable.")] = None,
@@ -374,7 +362,7 @@ def forecast(
     from flows.forecast import forecast_build, write_forecast
 
     report = forecast_build(
-        _folder(build),
+        build_at(build),
         workers=workers,
         assignment=assignment,
         graphs=graph or (),
@@ -385,13 +373,13 @@ def forecast(
     if out is not None:
         write_forecast(report, out)
     if as_json:
-        _print_json(report.as_dict())
+        print_json(report.as_dict())
         return
     tasks, forecasts = report.forecast
     columns = ("context_tokens", "files", "file_tokens", "tool_tokens", "task_tokens", "tokens", "session_tokens")
     shown = tasks.select("worker", "task_id", "level", *columns, "session").rows()
     head = ("worker", "task", "level", "context", "files", "reading", "tools", "flat", "sum", "so far", "session")
-    _print_table(head, shown, most=40)
+    print_table(head, shown, most=40)
     sys.stdout.write("\n")
     for row in forecasts.iter_rows(named=True):
         where = f"; checkpoint before {', '.join(row['checkpoint_before'])}" if row["checkpoint_before"] else ""
@@ -407,7 +395,7 @@ def forecast(
 
 
 @app.command()
-@_sentences
+@sentences
 def track(
     status: Annotated[str | None, typer.Option(metavar="SESSION", help="Print what a session has used.")] = None,
     window: Annotated[
@@ -426,7 +414,7 @@ def track(
 
     if status is not None:
         usage = session_usage(status, sessions_folder(), *limits(window, threshold)).as_dict()
-        _print_json(usage) if as_json else _print_facts(usage)
+        print_json(usage) if as_json else print_facts(usage)
         return
     if sys.stdin is not None and sys.stdin.isatty():
         raise TrackingError("no hook's JSON comes from stdin; name a session with --status, or run it as a hook.")
@@ -434,7 +422,7 @@ def track(
     def begin(tracker: ContextTracker) -> None:
         if task is not None:
             try:
-                tracker.use_build(_folder(build), task)
+                tracker.use_build(build_at(build), task)
             except PrebriefError as error:
                 _warn_of(error)
 
@@ -460,7 +448,7 @@ def _warn_of(error: PrebriefError) -> None:
 
 
 @app.command()
-@_sentences
+@sentences
 def export(
     form: Annotated[str, typer.Option("--format", help="zerg, markdown, jsonl or claude.")],
     build: Build = "builds",
@@ -480,7 +468,7 @@ def export(
     if form == "claude":
         _answer_hook(build, part)
         return
-    folder = _folder(build)
+    folder = build_at(build)
     if form == "zerg":
         done = exports.export_zerg(folder, named=graph or (), out=out, overwrite=overwrite, in_place=in_place)
     elif form == "markdown":
@@ -495,7 +483,7 @@ def export(
     if done.kept:
         sys.stderr.write(f"contexts of planners that were kept: {done.kept}; --overwrite replaces them\n")
     if as_json:
-        _print_json(done.as_dict())
+        print_json(done.as_dict())
     else:
         sys.stdout.writelines(f"{path}\n" for path in done.written)
     raise typer.Exit(PARTLY if done.missing else GOOD)
@@ -509,7 +497,7 @@ def _answer_hook(build: str, part: int | None) -> None:
     if not task:
         return
     try:
-        answer = hook_answer(_folder(build), task, part)
+        answer = hook_answer(build_at(build), task, part)
     except PrebriefError as error:
         if part in (None, 1):
             _warn_of(error)
@@ -521,57 +509,6 @@ def _answer_hook(build: str, part: int | None) -> None:
 
 
 # ---- printing ---------------------------------------------------------------------------------------------------
-
-
-def _folder(place: Path | str) -> BuildFolder:
-    from tasks.outputs.reader import BuildFolder, find_build
-
-    return BuildFolder(find_build(place))
-
-
-def _print_json(value: object) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=1, default=str) + "\n")
-
-
-def _print_table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, most: int | None) -> None:
-    """A table as wide as the terminal; of a long one the first rows, and how many there are."""
-    from rich.console import Console
-    from rich.table import Table
-
-    listed = list(rows)
-    shown = listed if most is None or len(listed) <= most else listed[:most]
-    table = Table(*head, box=None, pad_edge=False, header_style="bold")
-    for column, values in zip(table.columns, zip(*shown, strict=True), strict=False):
-        if all(isinstance(value, (int, float, type(None))) for value in values):
-            column.justify = "right"
-    for row in shown:
-        table.add_row(*(_cell(value) for value in row))
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 160)
-    console.print(table)
-    if len(shown) < len(listed):
-        console.print(f"… and {len(listed) - len(shown)} more")
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _print_facts(facts: dict[str, Any], indent: str = "") -> None:
-    for name, value in facts.items():
-        if isinstance(value, dict):
-            sys.stdout.write(f"{indent}{name}:\n")
-            _print_facts(value, indent + "  ")
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
-            sys.stdout.write(f"{indent}{name}:\n")
-            for entry in value:
-                sys.stdout.write(
-                    f"{indent}  - " + ", ".join(f"{key} {_cell(inner)}" for key, inner in entry.items()) + "\n"
-                )
-        elif value not in (None, [], ""):
-            shown = ", ".join(map(_cell, value)) if isinstance(value, list) else _cell(value)
-            sys.stdout.write(f"{indent}{name}: {shown}\n")
 
 
 if __name__ == "__main__":

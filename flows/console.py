@@ -1,0 +1,102 @@
+"""What all commands share: how they name a build, print, fail and end."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+
+import typer
+
+from tasks.errors import PrebriefError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from tasks.outputs.reader import BuildFolder
+
+GOOD, REFUSED, WRONG, PARTLY = 0, 1, 2, 3
+
+PLACE = "PATH|URL"
+A_BUILD = "A build, or an output folder (its newest build)."
+Build = Annotated[str, typer.Option("--build", metavar=PLACE, help=A_BUILD)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+P = ParamSpec("P")
+
+
+def sentences(command: Callable[P, None]) -> Callable[P, None]:
+    """A command whose errors are one sentence on stderr and exit code 2, never a traceback."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except PrebriefError as error:
+            if kwargs.get("as_json"):
+                print_json({"error": {"code": error.code, "message": str(error)}})
+            else:
+                sys.stderr.write(f"error {error.code}: {error}\n")
+            raise typer.Exit(WRONG) from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(GOOD) from None
+
+    return run
+
+
+def build_at(place: Path | str) -> BuildFolder:
+    """The build that a person means: that one, or the newest of an output folder."""
+    from tasks.outputs.reader import BuildFolder, find_build
+
+    return BuildFolder(find_build(place))
+
+
+def print_json(value: object) -> None:
+    """One JSON object on stdout, for machines."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=1, default=str) + "\n")
+
+
+def print_table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, most: int | None) -> None:
+    """A table as wide as the terminal; of a long one the first rows, and how many there are."""
+    from rich.console import Console
+    from rich.table import Table
+
+    listed = list(rows)
+    shown = listed if most is None or len(listed) <= most else listed[:most]
+    table = Table(*head, box=None, pad_edge=False, header_style="bold")
+    for column, values in zip(table.columns, zip(*shown, strict=True), strict=False):
+        if all(isinstance(value, (int, float, type(None))) for value in values):
+            column.justify = "right"
+    for row in shown:
+        table.add_row(*(_cell(value) for value in row))
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 160)
+    console.print(table)
+    if len(shown) < len(listed):
+        console.print(f"… and {len(listed) - len(shown)} more")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def print_facts(facts: dict[str, Any], indent: str = "") -> None:
+    """Names and values, a line each, what is within others indented."""
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            sys.stdout.write(f"{indent}{name}:\n")
+            print_facts(value, indent + "  ")
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            sys.stdout.write(f"{indent}{name}:\n")
+            for entry in value:
+                sys.stdout.write(
+                    f"{indent}  - " + ", ".join(f"{key} {_cell(inner)}" for key, inner in entry.items()) + "\n"
+                )
+        elif value not in (None, [], ""):
+            shown = ", ".join(map(_cell, value)) if isinstance(value, list) else _cell(value)
+            sys.stdout.write(f"{indent}{name}: {shown}\n")
