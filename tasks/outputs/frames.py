@@ -174,7 +174,7 @@ def context_frames(batch: Batch, settings: Settings) -> Iterator[tuple[str, str,
     scored = batch.candidates
     if not scored["task"].is_sorted():  # tasks that fell back come last
         scored = scored.sort("task", maintain_order=True)
-    early = _early_drops(batch, scored, settings.audit.max_rows_per_task).sort("task", maintain_order=True)
+    early = _early_drops(batch, scored, settings.audit.max_rows_per_task)
     ids, graphs, task_ids = (
         _by_place(frame, place, name)
         for frame, place, name in (
@@ -240,22 +240,19 @@ def _by_place(frame: pl.DataFrame, place: str, name: str) -> pl.Series:
 
 def _early_drops(batch: Batch, scored: pl.DataFrame, most: int) -> pl.DataFrame:
     """Rows of candidates that went before scoring, as many a task as there is room for."""
+    roomy = scored.group_by("task").agg(used=pl.len())
     out = batch.pools.filter(pl.col("reason").is_not_null())
     if most:
+        roomy = roomy.filter(pl.col("used") < most)
         out = out.filter(pl.int_range(pl.len()).over("pool") < most)
-    pooled = batch.memberships.join(out, on="pool").select("task", "item", "stage", "reason")
-    added = batch.added.filter(pl.col("reason").is_not_null()).select("task", "item", "stage", "reason")
-    back = batch.added.select("task", "item")
-    rows = pl.concat([pooled.join(back, on=["task", "item"], how="anti"), added]).sort("task", "item")
-    rows = rows.join(scored.select("task").unique(), on="task", how="semi", maintain_order="left")
+    members, added = (frame.join(roomy, on="task", how="semi") for frame in (batch.memberships, batch.added))
+    pooled = members.join(out, on="pool").select("task", "item", "stage", "reason")
+    gone = added.filter(pl.col("reason").is_not_null()).select("task", "item", "stage", "reason")
+    rows = pl.concat([pooled.join(added, on=["task", "item"], how="anti"), gone]).sort("task", "item")
     if not most:
         return rows
-    used = scored.group_by("task").agg(used=pl.len())
-    return (
-        rows.join(used, on="task", how="left", maintain_order="left")
-        .filter(pl.int_range(pl.len()).over("task") + pl.col("used").fill_null(0) < most)
-        .drop("used")
-    )
+    place = pl.int_range(pl.len()).over("task")
+    return rows.join(roomy, on="task", maintain_order="left").filter(place + pl.col("used") < most).drop("used")
 
 
 def stages_frame(batch: Batch) -> pl.DataFrame:
