@@ -1,32 +1,18 @@
-"""`python -m benchmarks [TASKS EVENTS PASSAGES]`: builds a made-up swarm and prints where the time went."""
+"""`python -m benchmarks [NAME [ARGUMENTS]]`: one benchmark, or all that take minutes, not hours."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import tempfile
-import time
-from pathlib import Path
+from importlib import import_module
 
-import polars as pl
-
-from benchmarks.swarms import write_swarm
+ALL = (("latency",), ("floor",), ("peer", "1000"), ("growth", "small"))
 
 
-def main(tasks: int = 1000, events: int = 1000, passages: int = 300) -> None:
-    with tempfile.TemporaryDirectory(prefix="prebrief-bench-") as scratch:
-        swarm = write_swarm(Path(scratch, "swarm"), tasks, events, passages)
-        command = [Path(sys.executable).with_name("prebrief"), "build", swarm / "task-graph.json"]
-        command += ["--history", swarm / "history.jsonl", "--out", Path(scratch, "builds")]
-        started = time.perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        wall = time.perf_counter() - started
-        timings = pl.read_parquet(Path(scratch, "builds", "latest", "timings.parquet"))
-        stages = timings.group_by("stage", maintain_order=True).agg(pl.sum("seconds"), pl.max("peak_mb"))
-        with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
-            print(stages)
-        print(f"{tasks:,} tasks x {events:,} events x {passages} passages: {wall:.1f} s")
+def main(*arguments: str) -> None:
+    for name, *given in [arguments] if arguments else ALL:
+        print(f"\n== {name} {' '.join(given)}".rstrip())
+        import_module(f"benchmarks.{name}").main(*given)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]))
+    main(*sys.argv[1:])

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.floor SWARM BUILD`: the least that a build of a swarm can cost.
+"""`python -m benchmarks floor [TASKS EVENTS]`: a build's time over the least that it can cost.
 
-Reads the inputs with Polars, counts the tokens of each unique text once, and writes the files of an existing build
-again. A build that took twice as long spent half of its time on what it is there for.
+The floor reads the same inputs with Polars, counts the tokens of each unique text once with tiktoken, and writes the
+same Parquet files and prompts. Both are processes of their own, measured one after the other in one run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -18,10 +17,30 @@ from pathlib import Path
 
 import polars as pl
 
+from benchmarks.measuring import prebrief, ran, write_rows
+from benchmarks.swarms import write_swarm
 from tasks.tokens import load_encoding
 
+PASSAGES = 300
 
-def floor(swarm: Path, build: Path, out: Path) -> dict[str, float]:
+
+def main(tasks: str = "1000", events: str = "10000") -> None:
+    with tempfile.TemporaryDirectory(prefix="prebrief-bench-") as scratch:
+        swarm, builds = write_swarm(Path(scratch, "swarm"), int(tasks), int(events), PASSAGES), Path(scratch, "builds")
+        ours = prebrief("build", swarm / "task-graph.json", "--history", swarm / "history.jsonl", "--out", builds)
+        steps = Path(scratch, "steps.json")
+        least = ran([sys.executable, "-m", "benchmarks.floor", str(swarm), str(builds / "latest"), str(steps)])
+        wall = json.loads(steps.read_text())
+        stages = pl.read_parquet(builds / "latest" / "timings.parquet")
+        seconds = dict(stages.group_by("stage", maintain_order=True).agg(pl.sum("seconds")).rows())
+    floor = sum(wall.values())
+    row = {"tasks": int(tasks), "events": int(events), "passages": PASSAGES, **ours._asdict()}
+    row |= {"floor": floor, "floor_process": least.seconds, "over_floor": ours.seconds / floor}
+    row |= {f"floor_{name}": value for name, value in wall.items()}
+    write_rows("floor", [row | {f"stage_{name}": value for name, value in seconds.items()}])
+
+
+def steps_of(swarm: Path, build: Path, out: Path) -> dict[str, float]:
     """Seconds of each step: `read`, `count`, `write`. What the build holds is read before the clock runs."""
     frames = [(path.relative_to(build), pl.read_parquet(path)) for path in sorted(build.rglob("*.parquet"))]
     prompts = [(path.relative_to(build), path.read_text("utf-8")) for path in sorted(build.rglob("*.md"))]
@@ -56,16 +75,6 @@ def _write(frame: pl.DataFrame, path: Path) -> None:
     frame.write_parquet(path, compression="zstd", compression_level=1)
 
 
-def main(swarm: str, build: str) -> None:
-    started = time.process_time()
-    with tempfile.TemporaryDirectory(prefix="prebrief-floor-") as out:
-        steps = floor(Path(swarm), Path(build), Path(out))
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    for name, seconds in steps.items():
-        print(f"{name:8}{seconds:8.2f} s")
-    cpu = used.ru_utime + used.ru_stime - started
-    print(f"floor   {sum(steps.values()):8.2f} s wall; CPU with reading the build {cpu:.2f} s")
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    with tempfile.TemporaryDirectory(prefix="prebrief-floor-") as out:
+        Path(sys.argv[3]).write_text(json.dumps(steps_of(Path(sys.argv[1]), Path(sys.argv[2]), Path(out))))

@@ -6,11 +6,11 @@ import json
 import os
 import sys
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 
 import typer
 
-from tasks.errors import PrebriefError
+from tasks.errors import PrebriefError, SystemRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -34,18 +34,40 @@ def sentences(command: Callable[P, None]) -> Callable[P, None]:
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            try:
+                command(*args, **kwargs)
+            finally:
+                _flush()  # what cannot be printed is noticed here, not at the end of the process
         except PrebriefError as error:
-            if kwargs.get("as_json"):
-                print_json({"error": {"code": error.code, "message": str(error)}})
-            else:
-                sys.stderr.write(f"error {error.code}: {error}\n")
-            raise typer.Exit(WRONG) from None
+            _refuse(error, as_json=bool(kwargs.get("as_json")))
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _print_no_more()
             raise typer.Exit(GOOD) from None
+        except OSError as error:
+            what = error.strerror or type(error).__name__
+            place = f" ({error.filename})" if error.filename else ""
+            _print_no_more()
+            _refuse(SystemRefusedError(f"the system says: {what}{place}; see to it and run again."), as_json=False)
 
     return run
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _print_no_more() -> None:
+    """What is still to be printed goes nowhere, so that the process does not fail on it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refuse(error: PrebriefError, *, as_json: bool) -> NoReturn:
+    if as_json:
+        print_json({"error": {"code": error.code, "message": str(error)}})
+    else:
+        sys.stderr.write(f"error {error.code}: {error}\n")
+    raise typer.Exit(WRONG) from None
 
 
 def build_at(place: Path | str) -> BuildFolder:

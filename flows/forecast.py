@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +114,9 @@ def write_forecast(report: ForecastReport, path: Path) -> list[Path]:
             handle, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=place.parent)
             os.close(handle)
             try:
-                frame.write_parquet(part)
+                data = BytesIO()
+                frame.write_parquet(data)
+                Path(part).write_bytes(data.getbuffer())
                 Path(part).replace(place)
             finally:
                 Path(part).unlink(missing_ok=True)

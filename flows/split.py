@@ -30,7 +30,7 @@ from tasks.commands import (
 )
 from tasks.errors import CommandError
 from tasks.settings import ReadingSettings
-from tasks.sources.files import InputFile, exists, read_input, read_inside
+from tasks.sources.files import InputFile, exists, is_folder, read_input, read_inside
 from tasks.sources.findings import Row, Severity, finding, shown
 from tasks.text import one_line
 
@@ -91,7 +91,7 @@ def split_commands(folder: Path, *, check: bool = False, undo: bool = False) -> 
 
 
 def _existing(folder: Path) -> None:
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise CommandError(f"there is no folder {shown(folder)}; name the folder that holds the command files.")
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from tasks.batch import frame_of
 from tasks.errors import InputError, SettingsError
+from tasks.regular import read_regular
 from tasks.sources.findings import Row, finding, shown
 from tasks.typed_frames import dy
 
@@ -67,7 +68,7 @@ def read_assignment(path: Path, tasks: pl.DataFrame) -> tuple[pl.DataFrame, list
         InputError: the file cannot be read or has none of these forms.
     """
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_regular(path))
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); name a JSON file of workers and tasks.") from error
     except (ValueError, RecursionError) as error:

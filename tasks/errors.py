@@ -30,6 +30,12 @@ class OutputError(PrebriefError):
     code = "OUTPUT"
 
 
+class SystemRefusedError(PrebriefError):
+    """The system refuses something that no other class names: what is printed cannot be written, a folder is gone."""
+
+    code = "SYSTEM"
+
+
 class BuildMissingError(PrebriefError):
     """There is no complete build, task or item under the given name."""
 

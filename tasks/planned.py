@@ -13,7 +13,7 @@ import polars as pl
 
 from tasks.errors import SettingsError
 from tasks.settings import Settings, load_settings
-from tasks.sources.files import Labels, absolute
+from tasks.sources.files import Labels, absolute, is_file
 from tasks.sources.findings import Row, finding
 from tasks.sources.graph import named_apart, settled
 from tasks.sources.plan_files import Plan, named_plans, read_plan
@@ -77,7 +77,7 @@ def _settings(folder: BuildFolder) -> Settings:
 def _listed(folder: BuildFolder, settings: Settings, cwd: Path) -> list[Plan]:
     """Those inputs of a build that may be plans and are still what they were."""
     listed = {absolute(cwd / row["path"]): row["sha256"] for row in folder.manifest.get("inputs", ()) if row["bytes"]}
-    plans = named_plans((path for path in listed if path.is_file()), settings)
+    plans = named_plans((path for path in listed if is_file(path)), settings)
     return [plan for plan in plans if plan.sha256 == listed[plan.path] and _may_be_plan(plan)]
 
 

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from pydantic_settings import SettingsError as UnreadableVariableError
 
 from tasks.errors import SettingsError
+from tasks.regular import MOST_BYTES, NotAFileError, read_regular
 from tasks.scopes import ENGINEERING, SCOPE_FILES
 
 Phase = Literal["route", "call", "interpret", "answer"]
@@ -202,7 +203,7 @@ class ReadingSettings(_Section):
     """What is read at all."""
 
     max_bytes: int = Field(
-        default=64 * 1024 * 1024, gt=0, description="A larger input file is left out, with a finding."
+        default=MOST_BYTES, gt=0, description="A larger input file is left out, with a finding."
     )
 
 
@@ -318,10 +319,10 @@ def _table(merged: dict[str, Any], section: str) -> dict[str, Any]:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    if file.exists() and not file.is_file():
-        raise SettingsError(f"{file} is no regular file; name a readable settings file.")
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(read_regular(file).decode("utf-8"))
+    except NotAFileError as error:
+        raise SettingsError(f"{file} is no regular file; name a readable settings file.") from error
     except OSError as error:
         raise SettingsError(f"{file} cannot be read ({error.strerror}); name a readable settings file.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import struct
-import tempfile
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _ROW = struct.Struct("<32sI")
 _MOST = 200_000  # counts in a file, about 7 MB
@@ -48,13 +52,27 @@ class TokenCache:
         body = b"".join(_ROW.pack(key, count) for key, count in self._known.items())
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self._file.parent, suffix=".part", delete=False) as part:
-                try:
-                    part.write(hashlib.sha256(body).digest() + body)
-                    part.close()
-                    Path(part.name).replace(self._file)
-                finally:
-                    Path(part.name).unlink(missing_ok=True)
+            _replace(self._file, hashlib.sha256(body).digest() + body)
+
+
+def _replace(file: Path, data: bytes) -> None:
+    """Writes a file beside its place and moves it there, unless another run is about to.
+
+    The file beside has one name, so that of all runs that are killed here one file is left, which the next writes over.
+    """
+    part = file.with_name(f"{file.name}.part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(stream.fileno()), part.stat()):
+            return  # it was another run's, and is in its place by now
+        try:
+            stream.truncate()
+            stream.write(data)
+            stream.flush()
+            part.replace(file)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
 
 def _key(text: str) -> bytes:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from tasks.errors import TrackingError
+from tasks.regular import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -248,7 +249,7 @@ class ContextTracker:
             TrackingError: there is no saved state, it is damaged, or the window or threshold is refused.
         """
         try:
-            state = json.loads(path.read_bytes())
+            state = json.loads(read_regular(path))
         except OSError as error:
             raise TrackingError(f"{path} cannot be read ({error.strerror}); no such session was tracked.") from error
         except (ValueError, RecursionError) as error:

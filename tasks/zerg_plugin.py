@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tasks.errors import BuildMissingError, PrebriefError
+from tasks.regular import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,8 +183,8 @@ def _usual_places(task_graph: dict[str, Any]) -> Iterator[Path]:
 
 def _bytes(path: Path) -> bytes | None:
     try:
-        return path.read_bytes() if path.is_file() else None
-    except (OSError, ValueError):
+        return read_regular(path)
+    except OSError:
         return None
 
 

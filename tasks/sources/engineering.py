@@ -61,7 +61,7 @@ def find_engineering(
     for place in (folder, *(folder / name for name in within)):
         try:
             names = sorted(path.name for path in place.iterdir() if path.suffix.lower() in _SUFFIXES)
-        except OSError:
+        except (OSError, ValueError):
             if place == folder or exists(place):
                 message = "It is no folder that can be read; no engineering rules were read from it."
                 findings.append(finding("error", "INPUT_MISSING", label_of(place), message))

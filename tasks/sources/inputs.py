@@ -10,7 +10,7 @@ from tasks.resources import bundled_rules
 from tasks.scopes import CORE, ENGINEERING, SCOPE_FILES
 from tasks.sources.commands import CommandFile, find_commands
 from tasks.sources.engineering import find_engineering
-from tasks.sources.files import InputFile, Labels, absolute, exists, read_input, read_inside
+from tasks.sources.files import InputFile, Labels, absolute, exists, is_folder, read_input, read_inside
 from tasks.sources.findings import Row, finding
 from tasks.sources.plan_files import Plan, PlanFile, named_plans, read_plan
 from tasks.sources.plans import DEFAULT
@@ -105,7 +105,7 @@ def discover(request: Request, settings: Settings) -> Inputs:
     cwd = absolute(request.cwd)
     named = named_plans([cwd / path for path in request.graphs], settings)
     labels = Labels(_folders(request, named, settings, cwd), cwd)
-    if request.specs is not None and not (folder := cwd / fixed_part(request.specs)).is_dir():
+    if request.specs is not None and not is_folder(folder := cwd / fixed_part(request.specs)):
         message = "There is no such folder; specs are looked for beside their graphs."
         findings.append(finding("warning", "SPECS_MISSING", labels.of(folder), message))
     graphs: list[PlanFile] = []
@@ -191,7 +191,7 @@ def _rules(request: Request, cwd: Path, labels: Labels, settings: Settings, find
     """The rule files of all scopes that the rule set has, sorted by label."""
     folder = bundled_rules() if request.rules is None else cwd / request.rules
     label = _BUNDLED if request.rules is None else labels.of(folder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         findings.append(finding("error", "RULES_MISSING", label, "There is no such folder; no rules were read."))
         return []
     found: list[RuleFile] = []
@@ -224,7 +224,7 @@ def _engineering(
     """The files of engineering rules: of the folder set for them, else of the rules folder that was named."""
     own = settings.rules.engineering
     place = request.rules if own is None else own
-    if place is None or (own is None and not (cwd / place).is_dir()):
+    if place is None or (own is None and not is_folder(cwd / place)):
         return []
     if ENGINEERING in settings.rules.loaded_elsewhere:
         return []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tasks.sources.documents import blocks
 from tasks.sources.plans.enumeration import unrolled
+from tasks.sources.plans.parsed import parsed
 from tasks.sources.plans.zerg import criteria
 from tasks.sources.values import prose
 from tasks.text import one_line
@@ -30,6 +30,7 @@ _LABEL = re.compile(
 _OTHER_LABEL = re.compile(r" {0,3}(?:(\*\*|__)[^*_\n]+\1|[^\W\d_][^.:\n]{0,40}:[ \t]*$)")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|\(\d{1,3}\))[ \t]+(?:\[[ xX]?\][ \t]+)?")
+_MAY_HOLD_CODE = re.compile(r"```|~~~|[|<]|^(?: {4}| *\t)", re.MULTILINE)
 _LISTS = ("bullet_list_open", "ordered_list_open")
 _NOT_LINES = ("fence", "code_block", "html_block", "table_open")
 
@@ -41,13 +42,18 @@ def criteria_of(value: object) -> list[str]:
 
 def holds_code(text: str) -> bool:
     """Whether a Markdown text holds code or a table, which lines do not say."""
-    return bool(_not_lines(blocks(text)))
+    return bool(_code(text))
+
+
+def _code(text: str) -> list[tuple[int, int]]:
+    """The lines of what no line says, code and tables, of a text that is worth being parsed for them."""
+    return _not_lines(parsed(text)) if _MAY_HOLD_CODE.search(text) else []
 
 
 def _lines(text: object) -> list[str]:
     """Markdown as criteria, one line each: a list's entries, else its lines; wrapped ones are joined, code is out."""
     lines = prose(text).split("\n")
-    for first, end in _not_lines(blocks("\n".join(lines))):
+    for first, end in _code("\n".join(lines)):
         lines[first:end] = [""] * len(lines[first:end])
     joined: list[str] = []
     for line in unrolled(lines):
@@ -70,7 +76,7 @@ def without_criteria(text: str) -> tuple[str, list[list[str]]]:
     """
     if not _TITLE.search(text):
         return text, []
-    tokens = blocks(text)
+    tokens = parsed(text)
     lines = text.split("\n")
     whole = _not_lines(tokens)
     found: list[list[str]] = []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tasks.sources.plans.plan import Role
 
 
-def entries(folder: Path) -> list[Path]:
+def listed(folder: Path) -> list[Path]:
     """What lies in a folder, sorted; nothing where it is none or may not be read."""
     try:
         return sorted(folder.iterdir())
@@ -42,7 +42,7 @@ def documents(
     if leads_out(folder, inside):
         return [Companion(role, folder, inside)]
     found: list[Companion] = []
-    for path in entries(folder):
+    for path in listed(folder):
         if path.name.startswith("."):
             continue
         if is_folder(path):

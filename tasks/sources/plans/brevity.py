@@ -6,7 +6,7 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tasks.sources.documents import blocks
+from tasks.sources.plans.parsed import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ def brief_part(text: str, most: int = BRIEF) -> tuple[str, str]:
         return text, ""
     lines = text.split("\n")
     offsets = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    tokens = [token for token in blocks(text) if token.map is not None and token.map[0] < len(lines)]
+    tokens = [token for token in parsed(text) if token.map is not None and token.map[0] < len(lines)]
     keys = [found.span() for found in _KEY.finditer(text)]
     cut = max(_fitting(_between_blocks(tokens, offsets), text, most, keys), default=0)
     if not cut:

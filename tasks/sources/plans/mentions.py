@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tasks.sources.documents import blocks
+from tasks.sources.plans.parsed import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -34,6 +34,7 @@ _MACHINE = re.compile(r"(?:/(?:home|Users|usr|tmp|var|etc|opt|proc|dev|root|priv
 _HOST = re.compile(r"(?:[\w-]+\.)+(?:com|dev|net|org)/", re.ASCII | re.IGNORECASE)  # an address without its scheme
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,30}://[^\s<>)\]]+", re.IGNORECASE)
 _WORD = re.compile(r"`+[ \t]?([^`\n]+?)[ \t]?`+|([\w.@~+/\\-][\w.@~+/\\:#()\[\]-]*)")
+_WORTH_IT = re.compile(r"[`/\\]|\.\w|file", re.IGNORECASE)  # a line without any of it names no path
 _PATH = re.compile(r"(?:\./)?[\w.@~+()\[\]-]+(?:/[\w.@~+()\[\]-]+)*")
 _PLACE = re.compile(r"(?:#L\d+(?:-L?\d+)?|(?::\d+){1,2}(?:-\d+)?)\Z", re.ASCII)
 _AFTER = re.compile(
@@ -103,7 +104,7 @@ def _without_code(text: str) -> str:
     if "```" not in text and "~~~" not in text:
         return text
     lines = text.split("\n")
-    for token in blocks(text):
+    for token in parsed(text):
         if token.type == "fence" and token.map is not None:
             lines[token.map[0] : token.map[1]] = [""] * (token.map[1] - token.map[0])
     return "\n".join(lines)
@@ -112,8 +113,12 @@ def _without_code(text: str) -> str:
 def _paths(text: str) -> Iterator[tuple[str, bool, str]]:
     """Each word that may be a path, whether its form says so, and what is done to it."""
     for line in _URL.sub(lambda found: " " * len(found[0]), text).split("\n"):
+        if not _WORTH_IT.search(line):
+            continue
         for word in _WORD.finditer(line):
             quoted = word[1] is not None
+            if not quoted and not _may_be_path(word[2]):
+                continue
             path = _plain(word[1] if quoted else word[2])
             if path is None or (word[0][0] in "-_./" and line[max(0, word.start() - 1) : word.start()] in _PATTERN):
                 continue
@@ -121,6 +126,11 @@ def _paths(text: str) -> Iterator[tuple[str, bool, str]]:
             sure = _is_file_name(name) and (quoted or "/" in path or _stands_alone(name))
             if sure or quoted or "/" in path:
                 yield path, sure, _column(line, word)
+
+
+def _may_be_path(word: str) -> bool:
+    """Whether a bare word is worth a closer look: most are not."""
+    return "/" in word or "\\" in word or "." in word[:-1] or "file" in word.lower()
 
 
 def _plain(word: str) -> str | None:

@@ -40,7 +40,7 @@ class TestReading:
         def refused(*_args, **_kwargs):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(type(path), "open", refused)
+        monkeypatch.setattr(os, "open", refused)
         row = read_input(path, "a.md", MOST)
         assert (row["code"], row["severity"]) == ("INPUT_UNREADABLE", "error")
         assert "Permission denied" in row["message"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tasks.sources.documents import read_document
 from tasks.sources.files import absolute, exists
 from tasks.sources.findings import Findings, shown
-from tasks.sources.plans.beside import at_most, documents, entries
+from tasks.sources.plans.beside import at_most, documents, listed
 from tasks.sources.plans.brevity import brief_criteria, brief_part
 from tasks.sources.plans.enumeration import unrolled
 from tasks.sources.plans.mentions import mentioned
@@ -27,12 +27,13 @@ from tasks.sources.plans.zerg import criteria
 from tasks.text import clean, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tasks.sources.plans.spec_kit.entries import Section
     from tasks.sources.plans.spec_kit.phases import Phase
     from tasks.sources.plans.spec_kit.stories import Story
-    from tasks.sources.plans.spec_kit.tasks import Outline, Section, Task
+    from tasks.sources.plans.spec_kit.tasks import Outline, Task
 
 _PLAN = "tasks.md"
 _HOME = ".specify"
@@ -73,7 +74,7 @@ def _find(folder: Path) -> Sequence[Path]:
     if exists(folder / _PLAN) and (exists(folder / _REQUIREMENTS) or exists(folder / _DESIGN[0])):
         return [folder / _PLAN]
     homes = {_SPECS: [folder], _HOME: [folder / _SPECS]}.get(folder.name, [folder / _HOME / _SPECS, folder / _SPECS])
-    return sorted(child / _PLAN for home in homes for child in entries(home) if exists(child / _PLAN))
+    return sorted(child / _PLAN for home in homes for child in listed(home) if exists(child / _PLAN))
 
 
 def _home(plan: Path) -> Path | None:
@@ -273,17 +274,11 @@ def _marks(task: Task, phase: Phase, plan: Outline, name: str) -> list[str]:
     for section in reversed(within):
         if found := _said_by(section, name):
             return found
-    if phase.section is None:
-        return []
-    return [text for section in _under(phase.section, plan) for text in _said_by(section, name)]
+    return [text for section in plan.under(phase.section) for text in _said_by(section, name)]
 
 
 def _said_by(section: Section, name: str) -> list[str]:
     return section.tests if name == "tests" else section.checkpoints
-
-
-def _under(top: Section, plan: Outline) -> Iterable[Section]:
-    return (section for section in plan.sections if top is section or top in section.path)
 
 
 def _parts(line: str) -> Iterator[str]:

@@ -23,7 +23,6 @@ _TITLE = re.compile(
     r"|\b(?:tareas|tarefas|t[âa]ches|aufgaben|zadania|attività|compiti|taken|görevler|nhiệm[ \t]+vụ)\b|\bзадач[иа]?\b",
     re.IGNORECASE,
 )
-_OTHER_TITLE = re.compile(r"\b(?:read ?me|specification|spec|plan|roadmap|changelog|checklist)\b", re.IGNORECASE)
 #: Sections whose boxes are checks, not tasks.
 _CHECKS = re.compile(
     r"check-?list|validation|verification|definition of done|acceptance|criteria|sign-?off|prerequisit|readiness"
@@ -31,6 +30,7 @@ _CHECKS = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\W*(\d{1,4})\b")
+_BEGINNING = 10_000  # characters
 _LEAST = 2  # entries of a weaker form by which a plan is known
 
 
@@ -47,6 +47,8 @@ def tasks_among(parts: Parts) -> list[Entry]:
     # T1 in a list without a box is as likely a name.
     listed = _first_of_each(entry for entry in found["id"] if len(entry.task_id.lstrip("TASK-")) > 1)
     headings = _first_of_each(found["heading"])
+    if len(headings) < _LEAST <= len(found["number"]):
+        headings = []
     return (
         max(headings, listed, key=len)
         or found["number"]
@@ -56,15 +58,22 @@ def tasks_among(parts: Parts) -> list[Entry]:
 
 
 def is_plan(text: str) -> bool:
-    """Whether a cleaned Markdown text is a plan."""
+    """Whether a cleaned Markdown text is a plan. Its beginning is tried first: that is mostly enough, and cheaper."""
     if not MAY_BE.search(text):
         return False
+    beginning = text[: text.find("\n", _BEGINNING) + 1]
+    return (bool(beginning) and _holds_plan(beginning)) or _holds_plan(text)
+
+
+def _holds_plan(text: str) -> bool:
     parts = parts_of(text)
     tasks = tasks_among(parts)
-    form = tasks[0].form if tasks else None
-    if form == "id":
+    if not tasks:
+        return False
+    form = tasks[0].form
+    if form == "id" and any(entry.mark is not None or not entry.task_id.startswith("TASK") for entry in tasks):
         return True
-    if form is None or (len(tasks) < _LEAST and form != "heading"):
+    if len(tasks) < _LEAST and form != "heading":
         return False
     return _titled(parts.sections) or _KNOWN[form](tasks, parts.sections)
 
@@ -93,19 +102,22 @@ def _under_numbers(tasks: Sequence[Entry], sections: Sequence[Section]) -> bool:
 
 
 def _under_several_phases(tasks: Sequence[Entry], sections: Sequence[Section]) -> bool:
-    """Whether all tasks stand under phases, of which there are more than one, in no document of another name."""
-    phases = {
-        next(section.title for section in entry.path if names_phase(section)) for entry in tasks if _in_phase(entry)
-    }
-    title = sections[0].title if sections[0].depth == 1 else ""
-    return len(phases) >= _LEAST and not _OTHER_TITLE.search(title) and all(map(_in_phase, tasks))
+    """Whether all tasks stand under phases, of which there are more than one, in a document without a title."""
+    phases = {next((section.title for section in entry.path if names_phase(section)), None) for entry in tasks}
+    return len(phases) >= _LEAST and None not in phases and sections[0].depth > 1
 
 
 def _no(tasks: Sequence[Entry], sections: Sequence[Section]) -> bool:  # noqa: ARG001 - as the others
     return False
 
 
-_KNOWN = {"heading": _under_phases, "number": _under_numbers, "box": _under_several_phases, "row": _no}
+_KNOWN = {
+    "id": _under_phases,
+    "heading": _under_phases,
+    "number": _under_numbers,
+    "box": _under_several_phases,
+    "row": _no,
+}
 
 
 def _in_phase(entry: Entry) -> bool:

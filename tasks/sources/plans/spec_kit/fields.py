@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tasks.sources.documents import blocks
+from tasks.sources.plans.parsed import parsed
 from tasks.sources.plans.spec_kit.forms import DONE_MARKS, SIGNS
 from tasks.sources.plans.spec_kit.stories import MARK
 from tasks.sources.plans.statuses import status_of
@@ -21,10 +21,10 @@ _KINDS = {
         完了条件; 验收标准; 验收条件; 驗收標準; 완료 조건; 인수 기준; criterios de aceptación; critérios de aceitação;
         critères d'acceptation; akzeptanzkriterien; kryteria akceptacji; criteri di accettazione; критерии приёмки;
         критерии приемки""",
-    "depends": """depends on; depends; dependencies; dependency; blocked by; prerequisite tasks; 依存; 依存関係; 
-        依存タスク; 前提タスク; 依赖; 依赖任务; 依赖关系; 依赖项; 前置任务; 依賴; 依賴任務; 의존; 의존성; depende de; dependencias;
-        dependências; dépend de; dépendances; abhängig von; abhängigkeiten; zależy od; zależności; dipende da; dipendenze;
-        зависит от; зависимости""",
+    "depends": """depends on; depends; dependencies; dependency; blocked by; prerequisite tasks; 依存; 依存関係;
+        依存タスク; 前提タスク; 依赖; 依赖任务; 依赖关系; 依赖项; 前置任务; 依賴; 依賴任務; 의존; 의존성;
+        depende de; dependencias; dependências; dépend de; dépendances; abhängig von; abhängigkeiten; zależy od;
+        zależności; dipende da; dipendenze; зависит от; зависимости""",
     "status": "status; state; 状态; 狀態; ステータス; 状態; 상태; estado; statut; stato; статус",
 }
 _KIND_OF = {" ".join(name.split()): kind for kind, names in _KINDS.items() for name in names.split(";")}
@@ -35,7 +35,8 @@ _FIELD = re.compile(
 )
 _BOX = re.compile(r"[\s*_`]*\[([^\[\]\n]{0,2})\]")
 _WORDS = {
-    "done": "已完成 完成 完了 완료 completado completada hecho terminé fait feito concluído erledigt fertig gotowe готово",
+    "done": """已完成 完成 完了 완료 completado completada hecho terminé fait feito concluído erledigt fertig gotowe
+        готово""",
     "in-progress": "进行中 進行中 진행중 实施中 対応中",
     "pending": "待开始 未开始 待办 待处理 未着手 대기 pendiente pendente ausstehend offen",
     "blocked": "阻塞 已阻塞 ブロック中 bloqueado bloqué blockiert",
@@ -60,10 +61,10 @@ def fields_of(text: str, *, boxed: bool = False) -> Fields:
 
     A status that is not known stays in the text, as does any of a task whose box says it.
     """
-    found = Fields()
-    if not text:
-        return found
     lines = text.split("\n")
+    if not any(line[:1] == "#" or known_field(line) for line in lines):
+        return Fields(rest=re.sub(r"\n{3,}", "\n\n", text).strip("\n"))
+    found = Fields()
     kept = [True] * len(lines)
     for first, end, kind, value in _fields(text, lines):
         if kind == "status" and (boxed or found.status or status_in(value) is None):
@@ -106,7 +107,7 @@ def dedented(lines: Sequence[str]) -> str:
 
 def _fields(text: str, lines: Sequence[str]) -> Iterator[tuple[int, int, str, str]]:
     """First line, end, kind and value of each known field."""
-    tokens = blocks(text)
+    tokens = parsed(text)
     reached = 0
     for index, token in enumerate(tokens):
         if token.map is None or token.map[0] < reached:

@@ -31,7 +31,8 @@ NUMBERED = re.compile(
 BOXED = re.compile(rf"{_BOX}(?P<text>.*\w.*)", re.DOTALL)
 #: A heading that is a task: by its id, or by its number after the word for one.
 HEADING = re.compile(
-    rf"{_BOX}?{_BEFORE}(?:(?P<id>{ID})|{WORD}[ \t]*\#?[ \t]*(?P<number>{NUMBER})(?=[\s:：.)）—–*_-]|$)){_AFTER}",
+    rf"{_BOX}?{_BEFORE}(?:(?:{WORD}[ \t]+)?(?P<id>{ID})"
+    rf"|{WORD}[ \t]*\#?[ \t]*(?P<number>{NUMBER})(?=[\s:：.)）—–*_-]|$)){_AFTER}",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -11,7 +11,7 @@ from tasks.sources.plans.spec_kit.forms import ID, NUMBER, WORD
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_RANGE = r"[ \t]*(?:[-–—~〜～]|\.\.+|to\b|through\b)[ \t]*"
+_RANGE = r"[ \t]*+(?:[-–—~〜～]|\.\.+|to\b|through\b)[ \t]*+"
 _IDS = re.compile(
     rf"(?P<first>{ID})(?:(?P<on>\+)(?![ \t]*[T\d])|(?P<range>{_RANGE}(?:TASK-?|T-?)|[-–—~〜～])"
     r"(?P<last>\d{1,6}(?:\.\d{1,3})*[a-z]?)(?![A-Za-z0-9_]))?"
@@ -27,8 +27,9 @@ _BARE = re.compile(
 _NO_NUMBER = re.compile(r"(?:phases?|fases?|US|stor(?:y|ies)|阶段|階段|フェーズ)[ \t]*#?\d+", re.IGNORECASE)
 _PLAIN = re.compile(r"\A(?:TASK-?|T-?|\D+)", re.IGNORECASE)
 _COMES_AFTER = (
-    r"(?:\b(?:depends?[ \t]+on|blocked[ \t]+by|requires?|after|depende[ \t]+de|dépend[ \t]+de)|(?<![不无無])依[赖賴]|依存|前置|의존)"
-    r"[ \t]*[:：]?[ \t]*(?:tasks?[ \t]+)?"
+    r"(?:\b(?:depends?[ \t]+on|blocked[ \t]+by|requires?|after|depende[ \t]+de|dépend[ \t]+de)"
+    r"|(?<![不无無])依[赖賴]|依存|前置|의존)"
+    r"[ \t]*+[:：]?[ \t]*+(?:tasks?[ \t]+)?"
 )
 
 
@@ -44,7 +45,7 @@ class Ids:
         for place, name in enumerate(self.names):
             self._places.setdefault(_plain(name), place)
         one = _NUMBER if self.numbers else ID
-        joint = r"[ \t]*(?:[,、，&+/–~〜～和と-]|and\b|to\b)[ \t]*"
+        joint = r"[ \t]*+(?:[,、，&+/–~〜～和と-]|and\b|to\b)[ \t]*+"
         #: Where a text says that its own task comes after others, `ids`.
         self.own = re.compile(rf"{_COMES_AFTER}(?P<ids>{one}(?:{joint}{one})*)", re.IGNORECASE)
         self._pattern = _NUMBERS if self.numbers else _IDS

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tasks.sources.findings import shown
-from tasks.sources.plans.spec_kit.ids import Ids
 from tasks.sources.plans.spec_kit.phases import Gates, awaited, named_in
 from tasks.sources.plans.spec_kit.relations import said_by_tasks, said_in_prose
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tasks.sources.findings import Findings
+    from tasks.sources.plans.spec_kit.ids import Ids
     from tasks.sources.plans.spec_kit.phases import Phase
     from tasks.sources.plans.spec_kit.tasks import Outline, Task
 
@@ -84,8 +84,8 @@ def stated(plan: Outline, phases: Sequence[Phase]) -> list[Stated | None]:
 
 
 def _stated(place: int, task: Task, ids: Ids, phases: Sequence[Phase]) -> Stated | None:
-    text = " ".join(task.depends)
-    if not text.strip():
+    text = " ".join(" ".join(task.depends).split())
+    if not text:
         return None
     outside = _IN_BRACKETS.sub(" ", text)
     names = [name for name, _ in ids.in_field(outside)]
@@ -137,7 +137,7 @@ def dependencies(
 
 
 def _above(tasks: Sequence[Task], phase_of: Sequence[int]) -> Iterator[Sequence[int]]:
-    """For each task what stands above it in its phase, up to the last that is not marked [P]; nothing for a marked one."""
+    """For each task those above it in its phase, up to the last that is not marked [P]; none for a marked one."""
     since: list[int] = []
     for place, task in enumerate(tasks):
         if place and phase_of[place] != phase_of[place - 1]:

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tasks.sources.findings import Findings
-    from tasks.sources.plans.spec_kit.tasks import Outline, Section, Task
+    from tasks.sources.plans.spec_kit.entries import Section
+    from tasks.sources.plans.spec_kit.tasks import Outline, Task
 
 _MOST = 100  # phases whose prose is read; beyond that each waits for the one before
+
+_LONGEST = 600  # characters of a line in which it is looked for who waits for what
 
 _LABEL = r"\d{1,4}(?:\.\d{1,4})*[a-z]?(?![\w.]\d|\w)"
 _EAST = r"(?:フェーズ|フェイズ|阶段|階段|段階)"
@@ -55,7 +58,8 @@ _WAITS = (
     re.compile(r"(?<!没有)(?<!沒有)(?<![不无無])依[赖賴][ \t]*(?P<object>.+)"),
     re.compile(r"(?P<object>[^;；。，,:：]{1,80}?)(?:[ \t]*(?:に|へ|への)(?:のみ)?[ \t]*依存|[ \t]*에[ \t]*의존)"),
     re.compile(
-        r"(?P<object>[^;；。，,:：（(]{1,80}?(?:[（(][^()（）]*[)）])?)[ \t]*(?:の?完了|完成|완료)?[ \t]*(?:之?[后後]|(?:이)?후)"
+        r"(?P<object>[^;；。，,:：（(]{1,80}?(?:[（(][^()（）]*[)）])?)"
+        r"[ \t]*(?:の?完了|完成|완료)?[ \t]*(?:之?[后後]|이?후)"
     ),
 )
 _BEFORE = re.compile(
@@ -67,7 +71,8 @@ _SUBJECT = re.compile(r"(?P<subject>[^:：]{1,120}?)[ \t]*[:：][ \t]*(?P<clause
 _CLAUSE_END = re.compile(r"[ \t]+[-–—][ \t]+|[;；。，]|\.(?:[ \t]|$)")
 _IN_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 _NAME = re.compile(r"[^\W\d_]{4,}")
-_AND = re.compile(r"[ \t]*(?:[+&,/]|\band\b)[ \t]*")
+_AND = re.compile(r"[ \t]*(?:[+&,/、和と]|\band\b)[ \t]*")
+_TASK_FIRST = re.compile(r"[\W_]*(?:tasks?[ \t]+)?(?:T(?:ASK)?-?\d|\d+\.\d)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,18 +268,22 @@ def _said(plan: Outline, phases: Sequence[Phase], places: Callable[[str], list[i
 
 
 def _gates(text: str, phases: Sequence[Phase], places: Callable[[str], list[int]]) -> Gates:
-    """The phases and tasks that a text names; what stands in brackets counts only where nothing else does."""
-    outside = _IN_BRACKETS.sub(" ", text)
-    for part in (outside, text):
-        named, tasks = named_in(part, phases), places(part)
+    """The phases and tasks that a text names; what stands in brackets counts only where nothing else does.
+
+    Beside phases, tasks count only where they are listed with them.
+    """
+    for part in (_IN_BRACKETS.sub(" ", text), text):
+        named = named_in(part, phases)
+        pieces = [piece for piece in _AND.split(part) if _TASK_FIRST.match(piece)] if named else [part]
+        tasks = [place for piece in pieces for place in places(piece)]
         if named or tasks:
-            return Gates(named, tasks)
+            return Gates(named, list(dict.fromkeys(tasks)))
     return Gates([])
 
 
 def _saying(line: str) -> tuple[str, str | None] | None:
     """Who waits in a line of prose and for what; None in the second place where it says for nothing."""
-    line = line.replace("*", "").replace("`", "").strip()
+    line = " ".join(line.replace("*", "").replace("`", "").split())[:_LONGEST]
     if parts := _SUBJECT.fullmatch(line):
         if parts["subject"].lower().startswith(("after", "once")):
             return None
@@ -302,7 +311,7 @@ def _closeness(subject: str) -> int:
 def _before(plan: Outline, phases: Sequence[Phase]) -> Iterator[tuple[int, int]]:
     """Pairs of phases of which prose says that the first comes before the second."""
     for path, line in plan.prose:
-        text = line.replace("*", "").replace("`", "").strip()
+        text = " ".join(line.replace("*", "").replace("`", "").split())[:_LONGEST]
         found = _BEFORE.match(text) if in_dependencies(path) else None
         if found:
             objects = named_in(_clause(found["object"]), phases)

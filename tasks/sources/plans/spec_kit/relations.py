@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_PAIRS = 200_000  # of tasks that prose, or the texts of tasks, may put in order
 
-_ARROW = re.compile(r"[ \t]*(?:-{1,3}>|={1,2}>|[→⇒➔➡⟶]|(?P<left><-{1,3}(?!>)|<={1,2}(?!>)|[←⇐⟵]))\ufe0f?[ \t]*")
+_ARROW = re.compile(r"(?:-{1,3}>|={1,2}>|[→⇒➔➡⟶]|(?P<left><-{1,3}(?!>)|<={1,2}(?!>)|[←⇐⟵]))\ufe0f?")
 _SIDE_BY_SIDE = re.compile(r"[ \t]/[ \t]")
 _RELATION = re.compile(
     r"\b(?:(?P<before>before|precedes?|blocks?|prior[ \t]+to)"
@@ -30,7 +30,7 @@ _FINISHED = re.compile(
 )
 _END = re.compile(r"[ \t]+[-–—][ \t]+|\bthen\b", re.IGNORECASE)
 _STATEMENT_END = re.compile(r"[;；。|]|\.(?:[ \t]|$)")
-_DONE_THEN = re.compile(r"[ \t]*の?(?:完了|完成)(?:之?[后後])")
+_DONE_THEN = re.compile(r"の?(?:完了|完成)(?:之?[后後])")
 _OF = re.compile(r"は|在|于|[:：]")
 
 
@@ -55,7 +55,7 @@ def said_in_prose(plan: Outline, ids: Ids, findings: Findings) -> list[tuple[int
     for line in lines:
         if not ids.any_in(line):
             continue
-        for statement in _STATEMENT_END.split(line.replace("*", "").replace("`", "")):
+        for statement in _STATEMENT_END.split(" ".join(line.replace("*", "").replace("`", "").split())):
             for earlier, later in _relations(statement, ids):
                 if len(pairs) + len(earlier) * len(later) > _MOST_PAIRS:
                     findings.add("info", "PLAN_ORDER", "Its prose orders too many tasks; the rest of it was not read.")

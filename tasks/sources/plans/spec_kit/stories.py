@@ -35,8 +35,9 @@ _TEST = (
     r"|bağımsız[ \t]+test|kiểm[ \t]+thử[ \t]+độc[ \t]+lập"
 )
 _CHECKPOINT = (
-    r"(?:final[ \t]+)?checkpoint|チェックポイント|检查点|檢查點|체크포인트|punkt[ \t]+kontrolny|punto[ \t]+de[ \t]+control"
-    r"|ponto[ \t]+de[ \t]+(?:verificação|controle)|point[ \t]+de[ \t]+contrôle|kontrollpunkt|контрольная[ \t]+точка"
+    r"(?:final[ \t]+)?checkpoint|チェックポイント|检查点|檢查點|체크포인트|punkt[ \t]+kontrolny"
+    r"|punto[ \t]+de[ \t]+control|ponto[ \t]+de[ \t]+(?:verificação|controle)|point[ \t]+de[ \t]+contrôle"
+    r"|kontrollpunkt|контрольная[ \t]+точка"
 )
 #: What must hold when a story or a phase is done.
 MARK = re.compile(
@@ -49,7 +50,8 @@ _ACCEPTANCE = re.compile(
     r"\W*(?:acceptance|受け?入れ|验收|驗收|인수|критерии приёмки|aceptación|aceitação)", re.IGNORECASE
 )
 _GIVEN = re.compile(
-    r"[\W_]*(?:given|前提(?:条件)?|假设|假設|给定|給定|dad[oa]s?|étant donné|gegeben|angenommen|zakładając|mając|дано)\b",
+    r"[\W_]*(?:given|前提(?:条件)?|假设|假設|给定|給定|dad[oa]s?|étant donné|gegeben|angenommen"
+    r"|zakładając|mając|дано)\b",
     re.IGNORECASE,
 )
 _STEP = re.compile(r"[\W_]*(?:when|then|and|but)\b", re.IGNORECASE)

@@ -38,6 +38,7 @@ _STRUCTURE = re.compile(
     r"[ \t]*(?:[-*+>][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|\||```|~~~"
     r"|(?:\*\*|__)[^*_\n]{1,40}(?:[:：]|(?:\*\*|__)[ \t]*[:：]))"
 )
+_BLANKS = re.compile(r"[ \t]{2,}")
 _WIDTH = 72  # characters of the shortest lines that texts are wrapped to
 _RULE = re.compile(r"[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|_{3,}[ \t]*)?")
 
@@ -82,6 +83,17 @@ class Outline:
     code: list[tuple[tuple[Section, ...], str]]
     unboxed: list[str]
     repeated: list[str]
+    _under: dict[int, list[Section]] | None = field(default=None, repr=False)
+
+    def under(self, top: Section | None) -> Sequence[Section]:
+        """A heading and those below it that say something of their tasks."""
+        if self._under is None:
+            self._under = {}
+            for section in self.sections:
+                if section.tests or section.checkpoints:
+                    for above in (*section.path, section):
+                        self._under.setdefault(id(above), []).append(section)
+        return self._under.get(id(top), ())
 
     @property
     def ids(self) -> Ids:
@@ -108,12 +120,10 @@ def outline(text: str) -> Outline:
     ids = {task.task_id for task in tasks}
     listed = [entry for entry in parts.entries if entry.form == "id"] if form == "id" else []
     unboxed = [entry.task_id for entry in listed if entry.mark is None and entry.task_id not in ids]
+    kept, repeated = (tasks, list[str]()) if form == "box" else _once(tasks)
     if form == "box":
-        kept, repeated = tasks, []
         for number, task in enumerate(tasks, 1):
             task.task_id = f"T{number}"
-    else:
-        kept, repeated = _once(tasks)
     return Outline(kept, form, parts.sections, prose, parts.code, list(dict.fromkeys(unboxed)), repeated)
 
 
@@ -144,7 +154,7 @@ def _joined(numbered: Iterable[tuple[int, str]], lines: Sequence[str]) -> list[s
     return joined
 
 
-def _owners(chosen: Sequence[_Found], count: int) -> list[int | None]:
+def _owners(chosen: Sequence[Entry], count: int) -> list[int | None]:
     """For each line of the text the task that it belongs to, the innermost one."""
     owners: list[int | None] = [None] * count
     for number, entry in enumerate(chosen):
@@ -165,7 +175,7 @@ def _once(tasks: Iterable[Task]) -> tuple[list[Task], list[str]]:
 
 def _task(entry: Entry, number: int, owners: Sequence[int | None], lines: Sequence[str]) -> Task:
     task = Task(entry.task_id, entry.path, entry.mark, struck="~~" in entry.before)
-    text = entry.text
+    text = _BLANKS.sub(" ", entry.text)
     if entry.before.endswith(("**", "__", "~~")) and entry.after == "":
         # The whole line is marked, not the id alone.
         text = text.replace(entry.before[-2:], "", 1)

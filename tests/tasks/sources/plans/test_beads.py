@@ -149,6 +149,26 @@ class TestRecognition:
     def test_other_text_is_none(self, text):
         assert not FORMAT.recognises(text, None)
 
+    def test_a_line_that_lacks_the_marks_does_not_hide_the_others(self):
+        lines = [
+            {"id": "x-1", "title": "One", "status": "open"},
+            issue("x-2"),
+            issue("x-3"),
+            issue("x-4"),
+            {"note": "none"},
+        ]
+        text = "\n".join(map(json.dumps, lines))
+        assert FORMAT.recognises(text, None)
+        graph = read_text(text)
+        assert [row["task_id"] for row in graph.rows] == ["x-1", "x-2", "x-3", "x-4"]
+        assert [row["code"] for row in graph.findings] == ["PLAN_OTHER_LINES"]
+
+    def test_a_file_of_the_tool_s_name_in_its_folder_is_known_by_that(self):
+        assert FORMAT.named(Path("shop/.beads/issues.jsonl"))
+        assert FORMAT.named(Path("shop/.beads/beads.jsonl"))
+        assert not FORMAT.named(Path("shop/issues.jsonl"))
+        assert not FORMAT.named(Path("shop/.beads/deletions.jsonl"))
+
     def test_a_log_that_once_quotes_an_issue_stays_a_log(self):
         event = {"id": "e1", "type": "agent_msg", "text": "hi"}
         assert not FORMAT.recognises(f"{json.dumps(event)}\n{json.dumps(issue())}", None)
@@ -202,12 +222,14 @@ class TestFeature:
             ("shop/.beads/issues.jsonl", "shop"),
             ("work/shop/.beads/beads.jsonl", "shop"),
             ("shop/exported.jsonl", "shop"),
-            (".beads/issues.jsonl", "xboing-c"),
-            ("issues.jsonl", "xboing-c"),
+            (".beads/issues.jsonl", "beads"),
+            ("issues.jsonl", "beads"),
         ],
     )
-    def test_is_the_project_or_else_what_most_ids_begin_with(self, label, feature):
-        assert read(issue("xboing-x1"), issue("xboing-c-a1"), issue("xboing-c-a1.1"), label=label).feature == feature
+    def test_is_what_most_ids_begin_with_or_else_the_project(self, label, feature):
+        ids = ("xboing-x1", "xboing-c-a1", "xboing-c-a1.1")
+        assert read(*map(issue, ids), label=label).feature == "xboing-c"
+        assert read(issue("1"), label=label).feature == feature
 
     def test_of_two_equally_common_prefixes_the_first_by_value_counts(self):
         assert read(issue("b-1"), issue("a-1"), label="issues.jsonl").feature == "a"
@@ -722,6 +744,8 @@ COUNTS = {
     "lazycfg": (49, 50, 41),
     "xboing-c": (103, 55, 27),
 }
+#: What most ids begin with, where that is not the project's name.
+PREFIXES = {"abacus": "ab", "beads-2025-10": "bd", "beads-2025-12": "bd", "xboing-c": "xboing"}
 FINDINGS = {
     "abacus": ["PLAN_PARENTS"],
     "beads-2025-12": ["PLAN_TRAFFIC"],
@@ -753,7 +777,7 @@ class TestRealFiles:
             for record in records
             if record["status"] != "tombstone" and record["issue_type"] not in ("message", "merge-request", "molecule")
         ]
-        assert graph.feature == name
+        assert graph.feature == PREFIXES.get(name, name)
         assert [row["task_id"] for row in graph.rows] == work
         assert Counter(row["status"] for row in graph.rows) == REAL[name]
         assert [row["code"] for row in graph.findings] == FINDINGS.get(name, [])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -198,7 +199,21 @@ class TestCompanions:
 
     def test_no_more_than_eight(self, tmp_path):
         made(tmp_path, *(f".taskmaster/docs/prd-{number}.md" for number in range(9)))
-        assert len([role for role, _ in self.names(tmp_path) if role == "requirements"]) == 8
+        *found, more = FORMAT.companions(tmp_path / ".taskmaster" / "tasks" / "tasks.json")
+        assert [companion.path.name for companion in found[1:]] == [f"prd-{number}.md" for number in range(8)]
+        assert (more.path, more.left_out) == (tmp_path / ".taskmaster" / "docs", 1)
+
+    def test_one_that_is_no_file_is_left_to_who_reads_it(self, tmp_path):
+        made(tmp_path, ".taskmaster/docs/notes.md")
+        os.mkfifo(tmp_path / ".taskmaster" / "docs" / "prd.txt")
+        assert self.names(tmp_path)[1:] == [("requirements", ".taskmaster/docs/prd.txt")]
+
+    def test_documents_behind_a_link_that_leads_out_are_not_listed(self, tmp_path):
+        project = tmp_path / "project"
+        made(tmp_path, "outside/prd.txt", "outside/prd-2.txt", "project/.taskmaster/tasks/tasks.json")
+        for name in (".taskmaster/docs", "scripts"):
+            (project / name).symlink_to(tmp_path / "outside")
+        assert self.names(project)[1:] == [("requirements", ".taskmaster/docs")]
 
     def test_none_outside_of_the_layout(self, tmp_path):
         made(tmp_path, ".taskmaster/docs/prd.txt", "scripts/prd.txt", "plan.json")
@@ -454,8 +469,17 @@ class TestDependencies:
         assert rows["27.3"]["dependencies"] == ["27.28.9", "27.9"]
 
     def test_a_dependency_of_a_subtask_on_a_word_or_a_missing_number_stays_for_who_settles_them(self):
-        rows, _ = rows_of(task(5, subtasks=[subtask(1, dependencies=[8, "login"])]), task("login"), task(8))
+        rows, codes = rows_of(task(5, subtasks=[subtask(1, dependencies=[8, "login"])]), task("login"))
         assert rows["5.1"]["dependencies"] == ["5.8", "login"]
+        assert not codes
+
+    def test_a_number_in_a_subtask_that_no_sibling_has_is_the_task_of_that_number(self):
+        found = read(
+            {"tasks": [task(5, subtasks=[subtask(1), subtask(2, dependencies=[8, "1", "9"])]), task(8), task(9)]}
+        )
+        assert {row["task_id"]: row["dependencies"] for row in found.rows}["5.2"] == ["8", "5.1", "9"]
+        assert [(row["severity"], row["code"]) for row in found.findings] == [("info", "PLAN_OUTER_TASK")]
+        assert "task 5.2" in found.findings[0]["where"]
 
     def test_within_deeper_lists_numbers_are_local_too(self):
         inner = subtask(2, subtasks=[subtask(1), subtask(2, dependencies=[1, "5.1"])])
