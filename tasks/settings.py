@@ -184,7 +184,7 @@ class TokenSettings(_Section):
     tokenizer: str = Field(default="o200k_base", description="An encoding of tiktoken.")
     margin: float = Field(default=1.0, ge=1, description="Counted tokens times this must fit the budget.")
     counter: str = Field(default="tiktoken", description="`tiktoken`, or `module:function` for a counter of your own.")
-    cache: bool = Field(default=True, description="Keep token counts and compiled credential rules in the cache folder.")
+    cache: bool = Field(default=True, description="Keep token counts and compiled rules in the cache folder.")
 
 
 class RenderSettings(_Section):
