@@ -202,9 +202,7 @@ class AuditSettings(_Section):
 class ReadingSettings(_Section):
     """What is read at all."""
 
-    max_bytes: int = Field(
-        default=MOST_BYTES, gt=0, description="A larger input file is left out, with a finding."
-    )
+    max_bytes: int = Field(default=MOST_BYTES, gt=0, description="A larger input file is left out, with a finding.")
 
 
 class RunSettings(_Section):

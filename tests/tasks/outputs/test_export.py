@@ -392,7 +392,14 @@ _ALL = "Acceptance criteria:\n- It works"
         ({"description": "See:\n\nConsumers: nobody\n\nAcceptance criteria:\n- none"}, _ALL),
         ({"description": "```\nVerification: `x`\n\nAcceptance criteria:\n- a\n```", "verification": ""}, _ALL),
         ({"consumers": ["A", "B"]}, f"{_ALL}\n\nConsumers: A, B"),
-        ({"needed": [{"task_id": "T0", "title": "Base", "files_create": [], "files_inferred": [], "progress": "pending"}]}, f"{_ALL}\n\nDepends on:\n- T0 Base"),
+        (
+            {
+                "needed": [
+                    {"task_id": "T0", "title": "Base", "files_create": [], "files_inferred": [], "progress": "pending"}
+                ]
+            },
+            f"{_ALL}\n\nDepends on:\n- T0 Base",
+        ),
     ],
 )
 def test_the_brief_keeps_what_nothing_else_says(fields, kept):
