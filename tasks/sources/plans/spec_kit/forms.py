@@ -16,7 +16,7 @@ DONE_MARKS = frozenset("xX✓✔✅☑")
 #: Signs that stand for a box, and what they hold.
 SIGNS = {"✅": "x", "☑": "x", "✔": "x", "✓": "x", "⬜": "", "☐": ""}
 
-_BOX = r"(?:\[(?P<mark>[^\[\]\n]{0,2})\]\*?[ \t]*|(?P<sign>[✅☑✔✓⬜☐])\ufe0f?[ \t]*)"
+_BOX = r"(?:\[(?P<mark>[^\[\]\n]{0,2})\]\*?[ \t]*+|(?P<sign>[✅☑✔✓⬜☐])\ufe0f?[ \t]*+)"
 _BEFORE = r"(?P<before>[*_`~\[]*)"
 _AFTER = r"(?P<after>[*_`~\]]*)(?P<text>.*)"
 
@@ -38,7 +38,7 @@ HEADING = re.compile(
 
 #: What follows an id that a line only speaks of: a range, a list of ids, an arrow.
 REFERENCE = re.compile(
-    r"[ \t]*(?:(?:[-–—~〜～,、,&+/∥]|\.\.+|to\b|through\b|and\b)[ \t]*(?:TASK-?|T-?)?\d|→|⇒|➔|➡|←|<?[-=]+>|∥)",
+    r"[ \t]*+(?:(?:[-–—~〜～,、,&+/∥]|\.\.+|to\b|through\b|and\b)[ \t]*(?:TASK-?|T-?)?\d|→|⇒|➔|➡|←|<?[-=]+>|∥)",
     re.IGNORECASE,
 )
 #: An entry of a list with a box, also where it is indented so far that Markdown takes it for text or code.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from tasks.sources.plans.spec_kit.phases import in_dependencies
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tasks.sources.plans.spec_kit.ids import Ids
     from tasks.sources.plans.spec_kit.tasks import Outline, Task
 
+_MOST_RELATIONS = 50  # that are looked for in one statement
 _MOST_PAIRS = 200_000  # of tasks that prose, or the texts of tasks, may put in order
 
 _ARROW = re.compile(r"(?:-{1,3}>|={1,2}>|[→⇒➔➡⟶]|(?P<left><-{1,3}(?!>)|<={1,2}(?!>)|[←⇐⟵]))\ufe0f?")
@@ -73,9 +74,10 @@ def _relations(statement: str, ids: Ids) -> Iterator[tuple[Sequence[int], Sequen
     if (done := _DONE_THEN.search(statement)) and (found := _after_done(statement, done, ids)):
         yield found
         return
-    relations = list(_RELATION.finditer(statement))
+    relations = list(islice(_RELATION.finditer(statement), _MOST_RELATIONS))
     if not relations:
         return
+    respectively = "respectively" in statement.lower()
     subject = ids.places(statement[: relations[0].start()])
     ends = [relation.start() for relation in relations[1:]] + [len(statement)]
     for relation, end in zip(relations, ends, strict=True):
@@ -84,7 +86,7 @@ def _relations(statement: str, ids: Ids) -> Iterator[tuple[Sequence[int], Sequen
         others = ids.places(text[: finished.start()] if finished else text)
         if not subject and finished and relation["after"]:
             subject = ids.places(text[finished.end() :])
-        yield from _pairs(subject, others, relation["before"] is not None, "respectively" in statement.lower())
+        yield from _pairs(subject, others, relation["before"] is not None, respectively)
 
 
 def _along(statement: str, arrows: Sequence[re.Match[str]], ids: Ids) -> Iterator[tuple[Sequence[int], Sequence[int]]]:

@@ -313,3 +313,17 @@ def test_more_tasks_than_prose_is_read_for_are_ordered_by_lines_alone():
     assert (order["T00001"], order["T00002"], order["T00003"]) == (["T00000"], ["T00001"], ["T00000"])
     assert order["T00004"] == ["T00002", "T00003"]
     assert "PLAN_ORDER" in codes(plan)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- [ ] T001 Do it\n- [ ] {}!\n",
+        "- [ ] T001 Do it\n\n## Dependencies\n- T001:{}!\n",
+        "- [ ] T001 Do it\n\n## Dependencies\n- Phase 1:{}!\n",
+        "- [ ] T001 Do it\n  - after{}!\n",
+    ],
+)
+@pytest.mark.parametrize("filling", [" ", "\t", "（ ", "after ", "依赖 "])
+def test_very_long_lines_are_read_like_short_ones(text, filling):
+    assert list(rows(text.format(filling * 50_000))) == ["T001"]
