@@ -389,7 +389,7 @@ def keep_artifacts(folder: BuildFolder, store: ArtifactStore) -> None:
         name = f"{folder.root.name}/{handle}"
         path = folder.root / "artifacts" / sha256
         try:
-            data = path.read_bytes()
+            data = read_regular(path, None)
         except OSError as error:
             raise BuildMissingError(f"{path} is missing; run: prebrief audit {folder.root}") from error
         try:

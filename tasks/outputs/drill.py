@@ -55,7 +55,7 @@ def find_artifact(folder: BuildFolder, handle: str, floor: str) -> Artifact:
         raise BuildMissingError(f"this build has no artifact {PREFIX}{item_id}; see: prebrief artifact list")
     row = rows.row(0, named=True)
     try:
-        content = (folder.root / "artifacts" / row["sha256"]).read_bytes()
+        content = read_regular(folder.root / "artifacts" / row["sha256"], None)
     except OSError as error:
         raise BuildMissingError(f"the bytes of {row['handle']} cannot be read ({error.strerror}).") from error
     if hashlib.sha256(content).hexdigest() != row["sha256"]:

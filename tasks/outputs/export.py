@@ -22,6 +22,7 @@ from tasks.outputs.names import file_places, file_stem
 from tasks.outputs.reader import PROMPT_COLUMNS
 from tasks.outputs.zerg import zerg_context
 from tasks.outputs.zerg_launch import launch_problems, launch_risks, summed_up
+from tasks.regular import read_regular
 from tasks.text import one_line
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _graphs(folder: BuildFolder, named: Sequence[Path], done: Exported) -> list[
 
 def _named_graph(path: Path, folder: BuildFolder, digests: set[str]) -> GraphFile:
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
         text = decode_graph(data)
         digest = hashlib.sha256(data).hexdigest()
         graph = _graph_of(text, path.as_posix(), digest, folder)
@@ -191,11 +192,11 @@ def _named_graph(path: Path, folder: BuildFolder, digests: set[str]) -> GraphFil
 
 def _unchanged(path: Path, digest: str) -> bytes | None:
     """The bytes of an input that lies below the working folder as it was read."""
+    if path.is_absolute() or ".." in path.parts:
+        return None
     try:
-        if path.is_absolute() or not path.is_file():
-            return None
-        data = path.read_bytes()
-    except (OSError, ValueError):
+        data = read_regular(path)
+    except OSError:
         return None
     return data if hashlib.sha256(data).hexdigest() == digest else None
 

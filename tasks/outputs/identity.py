@@ -50,12 +50,14 @@ def manifest(folder: Path, name: str, inputs: Iterable[Mapping[str, Any]], setti
 def is_complete(folder: Path) -> bool:
     """Whether a folder holds a whole build: every file of its manifest is there with the hash listed, and no other."""
     try:
+        if not (folder / MANIFEST).is_file():  # a pipe would be waited for
+            return False
         listed = {row["path"]: row["sha256"] for row in json.loads((folder / MANIFEST).read_bytes())["outputs"]}
         present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
         if present - {MANIFEST, TIMINGS} != listed.keys():
             return False
         return all(file_facts(folder / path)["sha256"] == digest for path, digest in listed.items())
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 

@@ -28,9 +28,11 @@ def as_place(given: Path | str) -> Path | str:
     """Where builds lie: a URL as it was given but for slashes at its end, anything else (`file://` too) as a path.
 
     Raises:
-        SettingsError: it is a URL that lost a slash, as `Path` and shells that complete paths do to it.
+        SettingsError: it is a URL that lost a slash, as `Path` and shells that complete paths do to it, or holds NUL.
     """
     text = str(given)
+    if "\0" in text:
+        raise SettingsError(f"{text!r} is no name of a place; name a folder or a URL.")
     scheme = _SCHEME.match(text)
     if scheme is None:
         return Path(given)
@@ -106,10 +108,10 @@ def folder_lock(out: Path) -> Iterator[None]:
 def clear_remains(out: Path) -> None:
     """Removes what runs that died left behind: their locks went with them. The folder's lock must be held."""
     for part in sorted(out.glob(f"{PART}*")):
-        if part.is_symlink() or not part.is_dir():
-            part.unlink(missing_ok=True)
-            continue
-        with suppress(OSError):
+        with suppress(OSError):  # what cannot be removed now stands in nobody's way
+            if part.is_symlink() or not part.is_dir():
+                part.unlink()
+                continue
             lock = os.open(part, os.O_RDONLY)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tasks.outputs.identity import MANIFEST
 from tasks.outputs.names import file_stem
 from tasks.outputs.places import LATEST
+from tasks.sources.files import is_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,7 @@ def prompt_file(place: Path, task: str) -> Path | None:
     """
     if "/" in task:  # it names the graph too, or is an odd id
         return None
-    root = next((folder for folder in (place, place / LATEST) if (folder / MANIFEST).is_file()), None)
+    root = next((folder for folder in (place, place / LATEST) if is_file(folder / MANIFEST)), None)
     if root is None:
         return None
     stem = file_stem(task)
@@ -28,4 +29,4 @@ def prompt_file(place: Path, task: str) -> Path | None:
     if len(known) != 1:
         return None
     prompt = root / "prompts" / known[0].parent.name / f"{stem}.md"
-    return prompt if prompt.is_file() else None
+    return prompt if is_file(prompt) else None

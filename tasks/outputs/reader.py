@@ -13,6 +13,8 @@ import polars as pl
 from tasks.errors import BuildMissingError
 from tasks.outputs.names import file_places
 from tasks.outputs.places import as_place
+from tasks.regular import read_regular
+from tasks.sources.files import is_file, is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,9 +56,9 @@ def find_build(place: Path | str) -> Path:
 
         return fetch_build(place)
     for folder in (place, place / LATEST):
-        if (folder / MANIFEST).is_file():
+        if is_file(folder / MANIFEST):
             return folder.resolve()
-    what = "is no folder" if not place.is_dir() else "holds no complete build"
+    what = "holds no complete build" if is_folder(place) else "is no folder"
     raise BuildMissingError(f"{place} {what}; run: prebrief build GRAPH --out {place}")
 
 
@@ -71,8 +73,8 @@ class BuildFolder:
         """What went in, by which settings, and every file with its hash."""
         path = self.root / MANIFEST
         try:
-            manifest = json.loads(path.read_bytes())
-        except (OSError, ValueError) as error:
+            manifest = json.loads(read_regular(path, None))
+        except (OSError, ValueError, RecursionError) as error:
             raise self._damaged(path) from error
         if not isinstance(manifest, dict):
             raise self._damaged(path)
@@ -207,9 +209,10 @@ class BuildFolder:
         path = self.root / name
         try:
             # Some flipped bytes end a process that parses them, so a file that is not the listed one is not parsed.
-            if self._digests.get(name, "") not in ("", hashlib.sha256(path.read_bytes()).hexdigest()):
+            data = read_regular(path, None)
+            if self._digests.get(name, "") not in ("", hashlib.sha256(data).hexdigest()):
                 raise self._damaged(path)
-            return pl.read_parquet(path)
+            return pl.read_parquet(data)
         except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise self._damaged(path) from error
 

@@ -10,6 +10,7 @@ import tempfile
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +98,10 @@ def _file(base: Path, place: str, suffix: str) -> Path:
 
 
 def _parquet(frame: pl.DataFrame, path: Path) -> None:
-    frame.write_parquet(path, compression="zstd", compression_level=1)
+    """Writes a frame by way of its bytes: what Polars raises where a disk is full does not say so."""
+    data = BytesIO()
+    frame.write_parquet(data, compression="zstd", compression_level=1)
+    path.write_bytes(data.getbuffer())
 
 
 def _write_artifacts(folder: Path, batch: Batch) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tasks.regular import NotAFileError, TooLargeError, read_regular
 from tasks.sources.findings import Findings, Row, finding
 from tasks.sources.identity import Names
 from tasks.text import one_line
@@ -25,13 +25,6 @@ _MARKS = (  # the longer ones first: UTF-32's begins with UTF-16's
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
 )
 
 
@@ -52,20 +45,17 @@ class InputFile:
 def read_input(path: Path, label: str, max_bytes: int) -> InputFile | Row:
     """A regular file of at most `max_bytes`, or the finding that says why it is left out. Never waits on a pipe."""
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "no regular file")
-            return finding("error", "INPUT_NOT_A_FILE", label, f"It is {kind}, not a file; it was left out.")
-        if status.st_size > max_bytes:
-            return _too_large(label, max_bytes)
-        with path.open("rb") as stream:
-            data = stream.read(max_bytes + 1)
+        return InputFile.of(label, read_regular(path, max_bytes))
+    except NotAFileError as error:
+        return finding("error", "INPUT_NOT_A_FILE", label, f"It is {error.kind}, not a file; it was left out.")
+    except TooLargeError:
+        message = f"It is larger than {max_bytes} bytes (reading.max_bytes); it was left out."
+        return finding("error", "INPUT_TOO_LARGE", label, message)
     except (FileNotFoundError, NotADirectoryError):
         return finding("error", "INPUT_MISSING", label, "There is no such file; it was left out.")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "its name is not valid"
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
         return finding("error", "INPUT_UNREADABLE", label, f"It cannot be read ({reason}); it was left out.")
-    return InputFile.of(label, data) if len(data) <= max_bytes else _too_large(label, max_bytes)
 
 
 def read_inside(path: Path, folder: Path, label: str, max_bytes: int) -> InputFile | Row:
@@ -96,9 +86,12 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def _too_large(label: str, max_bytes: int) -> Row:
-    message = f"It is larger than {max_bytes} bytes (reading.max_bytes); it was left out."
-    return finding("error", "INPUT_TOO_LARGE", label, message)
+def is_file(path: Path) -> bool:
+    """Whether a name is a regular file's; what cannot be looked at is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 # ---- text -------------------------------------------------------------------------------------------------------

@@ -201,7 +201,7 @@ class TestLoading:
         path.unlink()
         if content is not None:
             path.write_text(content)
-        with pytest.raises(InputError, match=r"no readable task graph, plan/task-graph\.json: .+; name a JSON file"):
+        with pytest.raises(InputError, match=r"no readable task graph, plan/task-graph\.json: .+; name a plan"):
             built(tmp_path)
 
     def test_an_unreadable_byte_in_one_file_costs_nothing_else(self, project, tmp_path):
