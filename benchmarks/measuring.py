@@ -72,8 +72,12 @@ def write_rows(name: str, rows: Sequence[Mapping[str, object]]) -> Path:
     place.parent.mkdir(parents=True, exist_ok=True)
     kept = [pl.read_parquet(place)] if place.is_file() else []
     pl.concat([*kept, frame], how="diagonal_relaxed").write_parquet(place)
-    with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
-        print(frame.select(pl.exclude(list(environment()))))
+    for row in rows:
+        print(
+            ", ".join(
+                f"{key} {value:,.2f}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()
+            )
+        )
     print(place)
     return place
 

@@ -33,6 +33,7 @@ from tasks.errors import (
 from tasks.outputs.places import as_place
 from tasks.outputs.reader import BuildFolder
 from tasks.recovery import guarded
+from tasks.regular import read_regular
 from tasks.settings import Settings, load_settings
 from tasks.sources.inputs import Request
 from tasks.stores.bridge import BridgedStore

@@ -11,6 +11,7 @@ import polars as pl
 
 from tasks.credentials import redact
 from tasks.errors import ArtifactRefusedError, BuildMissingError
+from tasks.regular import read_regular
 from tasks.terms import LEVELS
 from tasks.text import clean
 
