@@ -31,9 +31,7 @@ def main(*events: str) -> None:
             log = swarm / "history.jsonl"
             said = subprocess.run([python, _SCRIPT, log], check=True, capture_output=True, text=True).stdout
             theirs = json.loads(said)
-            ours = prebrief(
-                "build", swarm / "task-graph.json", "--history", log, "--out", Path(scratch, "builds")
-            )
+            ours = prebrief("build", swarm / "task-graph.json", "--history", log, "--out", Path(scratch, "builds"))
         a_task = ours.seconds / TASKS
         rows.append(
             {
