@@ -64,15 +64,19 @@ def built_at(out: Path | str, path: Path, *, fresh: bool) -> Built:
 
 
 def listing(inputs: Inputs) -> list[dict[str, Any]]:
-    """What went in: `path, sha256, bytes` of every file.
+    """What went in: `path, sha256, bytes` of every file, each path once.
 
     A file that was named but not read stands there with no bytes and the hash of what was found instead, since that
-    finding is part of the build.
+    finding is part of the build. What was found of a file that was read stands under `<path>#findings`.
     """
-    read = [{"path": file.label, "sha256": file.sha256, "bytes": len(file.data)} for file in inputs.files]
-    missed = [
-        {"path": row["where"], "sha256": hashlib.sha256(canonical(row)).hexdigest(), "bytes": 0}
-        for row in inputs.findings
-        if row["code"].startswith("INPUT_") or row["severity"] != "info"
+    read = {file.label: {"path": file.label, "sha256": file.sha256, "bytes": len(file.data)} for file in inputs.files}
+    missed: dict[str, list[bytes]] = {}
+    for row in inputs.findings:
+        if row["code"].startswith("INPUT_") or row["severity"] != "info":
+            missed.setdefault(f"{row['where']}#findings" if row["where"] in read else row["where"], []).append(
+                canonical(row)
+            )
+    return list(read.values()) + [
+        {"path": path, "sha256": hashlib.sha256(b"\n".join(sorted(set(rows)))).hexdigest(), "bytes": 0}
+        for path, rows in missed.items()
     ]
-    return read + missed

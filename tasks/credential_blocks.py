@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 _PEM = re.compile(r"-----BEGIN[ A-Z0-9_\-]{0,80}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END[ A-Z0-9_\-]{0,80}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_BODY = re.compile(
-    r"(?:(?:[ \t\r\n>|\"'+,#*]|\\+[nrt])*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset):[^\n\\]{0,200}"
+    r"(?:(?:\n[ \t]{0,8}\d{1,7}[\t|: \x02]|[ \t\r\n>|\"'+,#*\x02]|\\+[nrt])*+"
+    r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset):[^\n\\]{0,200}"
     r"|[A-Za-z0-9+/=]{4,}))*+"
 )
 _PEM_LINE = re.compile(r"[A-Za-z0-9+/=]{16}")
@@ -30,6 +32,8 @@ _BASE64 = re.compile(
 )
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
 _SPACE = re.compile(r"\s+")
+_PRINTABLE: Final = bytes((9, 10, 13, *range(32, 127), *range(128, 256)))
+_LONGEST_CHARACTER: Final = 4
 
 _SECRET_KIND = re.compile(r"^[ \t]*kind:[ \t]*[\"']?Secret[\"']?[ \t]*\r?$", re.MULTILINE)
 _DATA_BLOCK = re.compile(r"^(?P<indent>[ \t]*)(?:data|stringData):[ \t]*\r?\n", re.MULTILINE)
@@ -61,9 +65,7 @@ def private_keys(view: str) -> Iterator[Span]:
             if following and not following[2] and _SHORTEST_BODY <= following[0] - body <= _PEM_LONGEST:
                 done = following[1]
             else:
-                run = _PEM_BODY.match(
-                    view, body, min(len(view), body + _PEM_LONGEST, following[0] if following else len(view))
-                )
+                run = _PEM_BODY.match(view, body, following[0] if following else len(view))
                 done = run.end() if run else body
                 if not _PEM_LINE.search(view, body, done):
                     continue
@@ -88,15 +90,20 @@ def _lost_body(view: str, floor: int, end: int) -> int:
 
 def kubernetes_values(view: str) -> Iterator[Span]:
     """Every value under `data` and `stringData` of a Kubernetes manifest whose kind is `Secret`."""
-    marks = [0, *(match.end() for match in _DOCUMENT.finditer(view)), len(view)]
     kinds = [match.start() for match in _SECRET_KIND.finditer(view)]
     if not kinds:
         return
+    marks = [0, *(match.end() for match in _DOCUMENT.finditer(view)), len(view)]
     for start, end in pairwise(marks):
-        if not any(start <= kind < end for kind in kinds):
+        if bisect_left(kinds, start) == bisect_left(kinds, end):
             continue
+        done = start
         for block in _DATA_BLOCK.finditer(view, start, end):
-            yield from _entries(view, block, end)
+            if block.start() < done:
+                continue
+            for span in _entries(view, block, end):
+                done = span.end
+                yield span
 
 
 def _entries(view: str, block: re.Match[str], end: int) -> Iterator[Span]:
@@ -125,25 +132,29 @@ def encoded_texts(view: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _decode(run: str) -> str | None:
-    """The text that a run of base64 stands for, or None if it stands for no printable ASCII text."""
+    """The text that a run of base64 stands for, or None if it stands for none."""
     compact = _SPACE.sub("", run).rstrip("=").replace("-", "+").replace("_", "/")
     if len(compact) % 4 == 1:
+        compact = compact[:-1]
+    if _text(_raw(compact[:64])) is None:
         return None
-    head = _raw(compact[:64])
-    if head is None or not _printable(head):
-        return None
-    whole = _raw(compact)
-    if whole is None or not _printable(whole):
-        return None
-    return whole.decode("ascii")
+    return _text(_raw(compact))
 
 
-def _raw(compact: str) -> bytes | None:
+def _raw(compact: str) -> bytes:
     try:
         return base64.b64decode(compact + "=" * (-len(compact) % 4), validate=True)
     except binascii.Error:
+        return b""
+
+
+def _text(data: bytes) -> str | None:
+    """Printable text in UTF-8, whose last character may be cut, or in UTF-16 as PowerShell encodes its commands."""
+    if data[1:2] == b"\0":
+        data = data[: len(data) // 2 * 2].decode("utf-16-le", "replace").encode("utf-8", "replace")
+    if not data or data.translate(None, _PRINTABLE):
         return None
-
-
-def _printable(data: bytes) -> bool:
-    return data.isascii() and not data.translate(None, bytes(range(32, 127)) + b"\t\r\n")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        return data[: error.start].decode() if len(data) - error.start < _LONGEST_CHARACTER else None

@@ -4,13 +4,16 @@ Two sources of rules. kingfisher knows the shapes of some 500 vendors' credentia
 reaches the network (https://github.com/mongodb/kingfisher, docs/PYPI.md). `tasks.credential_rules` finds what it
 leaves: values assigned to a telling name, headers, URLs, key blocks, encoded text.
 
-Each text is judged by itself, so a batch gives what its texts give one by one. Clean text costs about 0.1 ms per 500
-characters. Compiling the vendor rules takes some 5 s once a machine, 0.5 s with a cache folder (`warm`).
+Each text is judged by itself, so a batch gives what its texts give one by one. Time grows with the length of a text:
+a megabyte takes 0.2 s when it is clean, about 1 s when it repeats what makes rules slow, and up to 8 s when it is
+nothing but telling names and secrets. Compiling the vendor rules takes some 5 s once a machine, 0.5 s with a cache
+folder (`warm`).
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -18,7 +21,8 @@ import polars as pl
 
 from tasks.credential_blocks import Span, encoded_texts
 from tasks.credential_rules import Landmarks, own_rules
-from tasks.credential_values import BARRIER, FOREIGN
+from tasks.credential_values import BARRIER
+from tasks.credential_views import View, views_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,23 +30,16 @@ if TYPE_CHECKING:
 
     from kingfisher_sdk import Scanner
 
-_MARKER = re.compile(r"\[REDACTED: [^\]\n]{1,120}\]")
-_CONTROL = re.compile(r"\x1b\[[0-9;]{0,16}m|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_LATIN = re.compile("[\u00c0-\u024f]")
-_OTHER = re.compile("[^\x00-\x7f]")
-_STRAIGHT: Final = (
-    ("\u201c", '"'),
-    ("\u201d", '"'),
-    ("\u2018", "'"),
-    ("\u2019", "'"),
-    ("\u00a0", " "),
-    ("\uff1a", ":"),
-    ("\uff1d", "="),
-)
 _TOKEN = re.compile(r"[A-Za-z0-9_+/=.~\-]{8}")
 _REST = re.compile(r"\w*")
+_QUOTES: Final = "\"'`"
 _ROUNDS: Final = 8
 _DEPTH: Final = 2
+_REPEAT_HEAD: Final = 12
+_LONGEST_REPEAT: Final = 256
+"""Characters of a value by which its other places are found; a longer one goes on where they stand."""
+_BETWEEN: Final = f"\n{BARRIER * 64}\n"
+"""Parts texts that are scanned as one; longer than what a rule reads over."""
 
 
 class Redaction(NamedTuple):
@@ -60,18 +57,18 @@ def redact(text: str) -> Redaction:
 def redact_all(texts: Sequence[str]) -> list[Redaction]:
     """`redact` for each text, in order; equal texts are scanned once."""
     unique = list(dict.fromkeys(texts))
-    views = [_view(text) for text in unique]
+    views = [views_of(text) for text in unique]
+    first = own_rules().landmarks([readings[0].text for readings in views])
     known = {
-        text: _redacted(text, view, landmarks)
-        for text, view, landmarks in zip(unique, views, own_rules().landmarks(views), strict=True)
+        text: _redacted(text, readings, landmarks)
+        for text, readings, landmarks in zip(unique, views, first, strict=True)
     }
     return [Redaction(known[text].text, dict(known[text].counts)) for text in texts]
 
 
 def contains_credential(text: str) -> bool:
     """Whether `redact` would replace anything in the text."""
-    view = _view(text)
-    return bool(_spans(view, own_rules().landmarks([view])[0], _DEPTH))
+    return bool(_found(views_of(text)))
 
 
 def warm(cache_dir: Path | None = None) -> None:
@@ -95,64 +92,81 @@ def _scanner(cache_dir: Path | None = None) -> Scanner:
         return _compiled[0]
 
 
-def _redacted(text: str, view: str, landmarks: Landmarks) -> Redaction:
+def _redacted(text: str, readings: Sequence[View], landmarks: Landmarks) -> Redaction:
     """Rounds until nothing is found any more, since a value that is gone may uncover another; two are the rule."""
     counts: dict[str, int] = {}
+    spans = _found(readings, landmarks)
     for _ in range(_ROUNDS):
-        spans = _merged(_spans(view, landmarks, _DEPTH), view)
         if not spans:
             break
         text = _replaced(text, spans)
         for span in spans:
             counts[span.rule] = counts.get(span.rule, 0) + 1
-        view = _view(text)
-        landmarks = own_rules().landmarks([view])[0]
+        spans = _found(views_of(text))
     return Redaction(text, dict(sorted(counts.items())))
 
 
-def _view(text: str) -> str:
-    """The text as the rules read it: as long as the text, ASCII only, markers of earlier redactions blanked out."""
-    view = _CONTROL.sub(lambda found: FOREIGN * len(found.group()), text)
-    if not view.isascii():
-        for typeset, plain in _STRAIGHT:
-            view = view.replace(typeset, plain)
-        view = _OTHER.sub(FOREIGN, _LATIN.sub("?", view))
-    if "[REDACTED: " in view:
-        view = _MARKER.sub(lambda found: BARRIER * len(found.group()), view)
-    return view
+def _found(readings: Sequence[View], landmarks: Landmarks | None = None) -> list[Span]:
+    """The secrets in a text, by all readings of it: disjoint, in order, as offsets into the text."""
+    found = []
+    for view in readings:
+        if landmarks is None:
+            landmarks = own_rules().landmarks([view.text])[0]
+        spans = _spans(view.text, landmarks, _DEPTH)
+        if spans:
+            spans = _merged([*spans, *_repeats(spans, view.text)])
+            found.append([view.in_text(span) for span in spans])
+        landmarks = None
+    return found[0] if len(found) == 1 else _merged([span for spans in found for span in spans])
 
 
 def _spans(view: str, landmarks: Landmarks, depth: int) -> list[Span]:
-    rules = own_rules()
-    found = rules.spans(view, landmarks)
+    found = own_rules().spans(view, landmarks)
     found.extend(_vendor_spans(view))
     if depth and landmarks.runs:
-        for start, end, decoded in encoded_texts(view):
-            inner = _view(decoded)
-            if _spans(inner, rules.landmarks([inner])[0], depth - 1):
-                found.append(Span(start, end, "base64-encoded"))
+        found.extend(_encoded_spans(view, depth - 1))
     return found
+
+
+def _encoded_spans(view: str, depth: int) -> list[Span]:
+    """Runs of base64 that hold a secret. All are scanned as one text, or many short ones would take long."""
+    encoded = [
+        (start, end, reading.text) for start, end, decoded in encoded_texts(view) for reading in views_of(decoded)
+    ]
+    if not encoded:
+        return []
+    starts, size = [], 0
+    for _, _, text in encoded:
+        starts.append(size)
+        size += len(text) + len(_BETWEEN)
+    whole = _BETWEEN.join(text for _, _, text in encoded)
+    hits = _spans(whole, own_rules().landmarks([whole])[0], depth)
+    places = {bisect_right(starts, hit.start) - 1 for hit in hits}
+    return [Span(*encoded[place][:2], "base64-encoded") for place in sorted(places)]
 
 
 def _vendor_spans(view: str) -> Iterable[Span]:
     if not _TOKEN.search(view):
         return
     rules = own_rules()
+    view = view.replace("PRIVATE KEY", "PRIVATE_KEY")  # key blocks are found by the own rules, and in less time
     for finding in _scanner().scan(view.encode("ascii")):
         place = finding.location
         start, end = place["start_offset"], place["end_offset"]
         rest = _REST.match(view, end)  # some rules capture no more than the head of a token
         end = rest.end() if rest else end
+        if end - start > 2 and view[start] in _QUOTES and view[end - 1] == view[start]:  # noqa: PLR2004 - and others the quotes
+            start, end = start + 1, end - 1
         if finding.visible and end > start and not rules.is_known_harmless(view[start:end]):
             yield Span(start, end, finding.rule_id.rpartition("/")[2].removeprefix("betterleaks."))
 
 
-def _merged(spans: list[Span], view: str) -> list[Span]:
+def _merged(spans: Iterable[Span]) -> list[Span]:
     """Disjoint spans in text order, each the union of those that overlap or touch, under the rule of the widest one."""
     merged: list[Span] = []
     start = end = widest = 0
     rule = ""
-    for span in sorted({*spans, *_repeats(spans, view)}, key=lambda span: (span[0], -span[1], span[2])):
+    for span in sorted(set(spans), key=lambda span: (span[0], -span[1], span[2])):
         width = span[1] - span[0]
         if end and span[0] <= end:
             end = max(end, span[1])
@@ -168,16 +182,30 @@ def _repeats(spans: list[Span], view: str) -> list[Span]:
     """The other places where a value that was found stands, such as the log line that echoes a setting."""
     rules = own_rules()
     values = {
-        view[span.start : span.end]: span.rule for span in sorted(spans, key=lambda span: (span.rule, span.start))
+        view[span.start : min(span.end, span.start + _LONGEST_REPEAT)]: span.rule
+        for span in sorted(spans, key=lambda span: (span.rule, span.start))
     }
     telling = sorted(value for value in values if rules.is_telling(value))
     if not telling:
         return []
-    frame = pl.select(
-        start=pl.lit(view).str.find_many(pl.lit(pl.Series(telling)).implode(), overlapping=True).explode(),
-        value=pl.lit(view).str.extract_many(pl.lit(pl.Series(telling)).implode(), overlapping=True).explode(),
-    ).drop_nulls()
-    return [Span(start, start + len(value), values[value]) for start, value in frame.iter_rows()]
+    known = {span.start for span in spans}
+    by_head: dict[str, list[str]] = {}
+    for value in telling:
+        by_head.setdefault(value[:_REPEAT_HEAD], []).append(value)
+    starts = pl.Series([view]).str.find_many(sorted(by_head), overlapping=True).explode().drop_nulls()
+    found: list[Span] = []
+    done = 0
+    for start in starts.unique().sort():
+        if start < done or start in known:
+            continue
+        for value in by_head[view[start : start + _REPEAT_HEAD]]:
+            if view.startswith(value, start):
+                end = start + len(value)
+                if len(value) == _LONGEST_REPEAT:
+                    rest = _REST.match(view, end)
+                    done = end = rest.end() if rest else end
+                found.append(Span(start, end, values[value]))
+    return found
 
 
 def _replaced(text: str, spans: Iterable[Span]) -> str:

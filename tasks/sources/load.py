@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,9 @@ from tasks.sources.graph import named_apart, settled, with_status
 from tasks.sources.history import LOG_TEXTS, LogRead, history_items, read_log
 from tasks.sources.identity import Names, digest
 from tasks.sources.inputs import Inputs, Request, RuleFile, discover
-from tasks.sources.masking import Masks, count_masked, credential_finding, strings_of
+from tasks.sources.masking import MASKED, Masks, count_masked, credential_finding, strings_of
 from tasks.sources.plan_items import note_items, said_items
+from tasks.sources.plans.plan import TASK_TEXTS
 from tasks.sources.plans.statuses import wanted_statuses
 from tasks.sources.plugin_items import PLUGIN_TEXTS, PluginRead, plugin_items
 from tasks.sources.rules import rule_items
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tasks.settings import Settings
+    from tasks.sources.plan_files import PlanFile
     from tasks.sources.plans.plan import GraphRead
 
 __all__ = ["Inputs", "Request", "discover", "load"]
@@ -142,14 +145,14 @@ def _masked(inputs: Inputs, read: _Read) -> _Read:
             (graph.feature for graph in read.graphs),
             chain.from_iterable((log.label, log.namespace) for log in read.logs),
             chain.from_iterable(plan.strings() for plan in inputs.graphs),
+            *map(_texts_of, read.graphs),
             *(strings_of(log.rows, LOG_TEXTS) for log in read.logs),
             (part.label for part in read.engineering),
             *(strings_of(part.rows, ENGINEERING_TEXTS) for part in read.engineering),
             *(strings_of(plugin.rows, PLUGIN_TEXTS) for plugin in read.plugins),
         )
     )
-    graphs = [plan.cleared(masks.among(plan.strings())) for plan in inputs.graphs]
-    graphs = [replace(graph, feature=masks.of(graph.feature).text) for graph in graphs]
+    graphs = [_masked_graph(plan, masks) for plan in inputs.graphs]
     logs = [
         replace(
             log,
@@ -167,6 +170,27 @@ def _masked(inputs: Inputs, read: _Read) -> _Read:
     engineering = [part.masked(masks) for part in read.engineering]
     plugins = [plugin.masked(masks) for plugin in read.plugins]
     return _Read(named_apart(graphs), read.rules, logs, documents, commands, engineering, plugins)
+
+
+def _masked_graph(plan: PlanFile, masks: Masks) -> GraphRead:
+    """What a plan says without credentials: those in its own strings, and those that only a reader's texts show."""
+    found = masks.among(plan.strings())
+    read = plan.cleared(found)
+    again = Masks(_texts_of(read)) if found else masks  # what was cut from masked strings was not scanned yet
+    rows = []
+    for row in read.rows:
+        said = [again.row(text, ("text",)) for text in row["said"]]
+        masked = again.row(row, TASK_TEXTS)
+        counts = Counter(row.get(MASKED, {}))
+        for part in (masked, *said):
+            counts.update(part[MASKED])
+        rows.append({**masked, "said": said, MASKED: dict(sorted(counts.items()))})
+    return replace(read, feature=masks.of(read.feature).text, rows=rows)
+
+
+def _texts_of(graph: GraphRead) -> Iterator[str]:
+    yield from strings_of(graph.rows, TASK_TEXTS)
+    yield from strings_of((text for row in graph.rows for text in row["said"]), ("text",))
 
 
 def _no_graph(findings: Iterable[Row]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.serving import QUIET, Server, reporting_to, serving
+from tests.flows.serving import QUIET, Server, clean_environment, reporting_to, serving
 
 
 @pytest.fixture(scope="session")
@@ -65,3 +65,21 @@ def damaged(built: FlowBuild, tmp_path) -> dict:
     prompt = next((folder / "prompts").rglob("*.md"))
     prompt.write_text(prompt.read_text() + "## One more section\n")
     return {**built.outcome, "path": str(folder)}
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def alone(caches, home, tmp_path) -> dict[str, str]:
+    """The environment of someone who has never used Prefect, and prebrief once."""
+    known = tmp_path / "cache" / "prebrief"
+    known.mkdir(parents=True)
+    for path in (caches / "prebrief").iterdir():
+        if path.is_file():
+            shutil.copy(path, known)
+    return clean_environment() | {"HOME": str(home), "XDG_CACHE_HOME": str(known.parent)}

@@ -26,6 +26,7 @@ class Server:
 
     api: str
     home: Path
+    group: int  # of its processes
 
     def ask(self, path: str, query: dict):
         """What the server answers to a filter."""
@@ -54,6 +55,10 @@ class Server:
         resource = {"id": [f"prefect.flow-run.{flow_run}"]}
         query = {"filter": {"event": {"prefix": [prefix]}, "any_resource": resource}}
         return self.ask("events/filter", query)["events"]
+
+    def kill(self) -> None:
+        """Ends it at once, as a machine does that fails."""
+        os.killpg(self.group, signal.SIGKILL)
 
     def environment(self, **more: str) -> dict[str, str]:
         """An environment in which commands use this server."""
@@ -84,7 +89,7 @@ def serving(home: Path):
     with (home / "server.log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
     try:
-        server = Server(f"http://127.0.0.1:{port}/api", home)
+        server = Server(f"http://127.0.0.1:{port}/api", home, process.pid)
         _wait_for(server, process)
         yield server
     finally:

@@ -18,24 +18,6 @@ PREBRIEF = BIN / "prebrief"
 
 
 @pytest.fixture
-def home(tmp_path) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def alone(caches, home, tmp_path) -> dict[str, str]:
-    """The environment of someone who has never used Prefect, and prebrief once."""
-    known = tmp_path / "cache" / "prebrief"
-    known.mkdir(parents=True)
-    for path in (caches / "prebrief").iterdir():
-        if path.is_file():
-            shutil.copy(path, known)
-    return clean_environment() | {"HOME": str(home), "XDG_CACHE_HOME": str(known.parent)}
-
-
-@pytest.fixture
 def joined(alone, server) -> dict[str, str]:
     """The same person's environment once they run a server."""
     return server.environment(HOME=alone["HOME"], XDG_CACHE_HOME=alone["XDG_CACHE_HOME"])

@@ -7,6 +7,7 @@ import re
 import string
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 
 from tasks import resources
 from tasks.credentials import Redaction, contains_credential, redact, redact_all, warm
+from tests.tasks.credential_families import HARMLESS as LOOKALIKES
+from tests.tasks.credential_families import SECRET, filled, parts
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 SAMPLE = SHARED / "data" / "secrets" / "cases.jsonl"
@@ -193,6 +196,140 @@ def test_what_is_no_secret_stays(line: str) -> None:
 def test_harmless_lines_do_not_become_secrets_by_standing_together() -> None:
     text = "\n".join(HARMLESS)
     assert redact(text) == Redaction(text, {})
+
+
+def blocks(texts: str) -> list[str]:
+    return texts.strip("\n").split("\n%%\n")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_secrets_of_many_families_go_and_what_stands_around_them_stays(seed: int) -> None:
+    rng = random.Random(seed)
+    cases = [parts(filled(block, rng)) for block in blocks(SECRET)]
+    found = redact_all([text for text, _, _ in cases])
+    missed = [
+        text
+        for (text, secrets, _), result in zip(cases, found, strict=True)
+        if any(secret in result.text for secret in secrets)
+    ]
+    inexact = [
+        result.text
+        for (_, _, pattern), result in zip(cases, found, strict=True)
+        if not re.fullmatch(pattern, result.text)
+    ]
+    assert len(cases) >= 300
+    assert len(missed) <= 0.01 * len(cases), missed
+    assert len(inexact) <= 0.02 * len(cases), inexact
+    assert [result.text for result in found if redact(result.text).counts] == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_only_looks_like_a_secret_of_these_families_stays(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = [filled(block, rng) for block in blocks(LOOKALIKES)]
+    assert len(texts) >= 300
+    assert [result.text for result in redact_all(texts) if result.counts] == []
+
+
+def test_harmless_texts_of_all_families_stay_when_they_are_one_text() -> None:
+    text = "\n\n".join(filled(block, random.Random(1)) for block in blocks(LOOKALIKES))
+    assert redact(text) == Redaction(text, {})
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "API_TOKEN={}",
+        "export SESSION_SECRET='{}'",
+        'client_secret: "{}"',
+        "jwt_secret: {}",
+        '"clientSecret": "{}",',
+        "tool --client-secret {} run",
+        "DB_PASSWORD={}",
+        'password: "{}"',
+    ],
+)
+@pytest.mark.parametrize("phrase", ["correct-horse-" + "battery9", "summer" + "2024", "Tr0ub" + "4dor"])
+def test_a_pass_phrase_of_words_is_a_secret_where_its_name_says_so(template: str, phrase: str) -> None:
+    assert re.fullmatch(
+        re.escape(template).replace(r"\{\}", r"\[REDACTED: \w+\]"), redact(template.format(phrase)).text
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "secret: tls-cert-2024",
+        "secret: my-app-v2",
+        '"token": "deploy-bot-2"',
+        '"apiKey": "my-app-key-2"',
+        'secret_key = "staging-eu1-web"',
+        "API_TOKEN=test-token-1",
+        "secret: true",
+        "token_type=bearer",
+        "token = get_token2()",
+        'key = "summer2024"',
+        "api_key: Utf8String",
+    ],
+)
+def test_the_name_of_a_secret_is_no_pass_phrase(text: str) -> None:
+    assert redact(text) == Redaction(text, {})
+
+
+HIDDEN_CHARACTERS = [
+    "\u200b",  # zero-width space
+    "\u200d",  # zero-width joiner
+    "\u00ad",  # soft hyphen
+    "\u202e",  # right to left from here
+    "\u2060",
+    "\ufeff",
+    "\ufe0f",
+    "\U000e0041",  # a letter as a tag
+    "\x00",
+    "\x07",
+    "\x1b[31m",  # red
+    "\x1b]0;title\x07",
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(sorted(FORMS)), st.lists(st.sampled_from(HIDDEN_CHARACTERS), min_size=1, max_size=3), st.randoms()
+)
+def test_a_secret_that_hidden_characters_break_up_goes_with_them(
+    form: str, hidden: list[str], rng: random.Random
+) -> None:
+    template, secret = FORMS[form]
+    head, tail = template.replace("{{", "{").replace("}}", "}").split("{}")
+    places = sorted(rng.randrange(1, len(secret)) for _ in hidden)
+    pieces = [secret[start:end] for start, end in pairwise([0, *places, len(secret)])]
+    broken = pieces[0] + "".join(character + piece for character, piece in zip(hidden, pieces[1:], strict=True))
+    text = redact(head + broken + tail).text
+    assert re.fullmatch(re.escape(head) + r"\[REDACTED: [\w.\-]+\]" + re.escape(tail), text)
+
+
+@pytest.mark.parametrize("hidden", HIDDEN_CHARACTERS)
+def test_a_name_that_hidden_characters_break_up_is_the_same_name(hidden: str) -> None:
+    assert redact(f"pass{hidden}word={CHOSEN}").text == f"pass{hidden}word=[REDACTED: password]"
+    assert redact(f"{hidden}API_TOKEN{hidden}={hidden}{TOKEN}{hidden}").text == (
+        f"{hidden}API_TOKEN{hidden}={hidden}[REDACTED: secret]{hidden}"
+    )
+
+
+@pytest.mark.parametrize("hidden", HIDDEN_CHARACTERS)
+def test_hidden_characters_that_part_two_words_do_not_hide_the_second(hidden: str) -> None:
+    token = "gh" + "p_" + drawn(ALNUM, 36, random.Random(4))
+    assert token not in redact(f"seen{hidden}{token}{hidden}again").text
+    assert CHOSEN not in redact(f"port=1{hidden}pwd={CHOSEN}").text
+
+
+def test_entries_of_an_environment_are_parted_by_nul() -> None:
+    text = f"PATH=/bin\x00DB_PASSWORD={CHOSEN}\x00HOME=/root\x00"
+    assert redact(text).text == "PATH=/bin\x00DB_PASSWORD=[REDACTED: password]\x00HOME=/root\x00"
+
+
+def test_a_marker_with_other_text_in_it_hides_nothing() -> None:
+    assert TOKEN not in redact(f"[REDACTED: api_key={TOKEN}]").text
 
 
 def test_counts_are_by_rule_sorted_and_hold_no_secret() -> None:
@@ -464,6 +601,21 @@ HUGE = {
     "wrapped base64": ("A" * 64 + "\n") * 100,
     "manifests": "kind: Secret\ndata:\n" * 300,
     "tokens": ("ey" + "J" + "a" * 50 + ".") * 110,
+    "documents": "---\nkind: Secret\n" * 280,
+    "one long value": "password = " + drawn(ALNUM, 6_000),
+    "texts in base64": (base64.b64encode(b"hello world, this is text").decode() + " ") * 160,
+    "secrets in base64": (base64.b64encode(f"password={CHOSEN}".encode()).decode() + " ") * 200,
+    "names": "password_" * 700,
+    "names with numbers": "".join(f"token={number} " for number in range(500)),
+    "schemes": "bearer=" * 900,
+    "flags of a command": "curl " + "a -u " * 1_200,
+    "hidden characters": "to\u200bken=\x1b[0m" * 400,
+    "colours without an end": "\x1b[" * 3_000,
+    "tables": "| password |\n|---|\n" * 300,
+    "rows": "name,password\n" + "bob,x\n" * 1_000,
+    "inserted rows": "INSERT INTO t (a, password) VALUES (1," * 150,
+    "opened blocks": "password {\n" * 500,
+    "secrets": "".join(f"token={drawn(ALNUM, 24)}\n" for _ in range(200)),
 }
 
 
@@ -479,6 +631,7 @@ def test_time_grows_with_the_length_alone(shape: str) -> None:
     short, long = min(seconds(unit * 4) for _ in range(2)), seconds(unit * 32)
     # Eight times the text; a quadratic rule would take 64 times as long.
     assert long < 30 * short + 0.5
+    assert long < 20 * len(unit) * 32 / 1_000_000 + 1  # seconds a megabyte; it takes 1, or 6 where all of it is secrets
 
 
 def test_the_bundled_rules_are_those_of_the_wheel_when_there_are_any(
