@@ -286,3 +286,12 @@ def test_a_part_says_that_its_whole_is_done(tmp_path):
 def test_a_tag_that_is_not_there_is_refused_with_those_that_are(tmp_path):
     with pytest.raises(InputError, match="master"):
         built(tmp_path, SAMPLES / "task-master", plan={"tag": "nope"})
+
+
+def test_what_is_only_related_is_named_and_orders_nothing(tmp_path):
+    edge = {"issue_id": "x-2", "depends_on_id": "x-1", "type": "discovered-from"}
+    plan = beads(tmp_path / "p", issue("x-1", "Leak"), issue("x-2", "Flood") | {"dependencies": [edge]})
+    tasks = built(tmp_path / "out", plan).tasks
+    prompts = dict(tasks.select("task_id", "prompt").rows())
+    assert "Related:\n- x-1 Leak" in prompts["x-2"]
+    assert set(tasks["level"]) == {1}

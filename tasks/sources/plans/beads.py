@@ -56,6 +56,7 @@ class _Issue:
     status: str
     parents: list[str] = field(default_factory=list)
     waits_for: list[str] = field(default_factory=list)
+    related: list[str] = field(default_factory=list)
 
     @property
     def place(self) -> str:
@@ -216,6 +217,7 @@ def _connect(issues: Sequence[_Issue], gone: Mapping[str, str], findings: Findin
                 findings.add("info", "PLAN_EDGE_HOLDER", message, issue.place)
             if kind not in _WAITS | _PART_OF:
                 unknown.update([] if kind in _INFORMS else [kind])
+                later.related.append(target)
             elif target in gone:
                 dropped[gone[target]] += 1
             else:
@@ -297,6 +299,7 @@ def _row(
         status=issue.status,
         parent=next(iter(issue.parents), None),
         dependencies=list(dict.fromkeys(issue.waits_for)),
+        related=list(dict.fromkeys(issue.related)),
         acceptance_criteria=kept,
         said=[
             *(said("details", part) for part in (rest, whole or more) if part),

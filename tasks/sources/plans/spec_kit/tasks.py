@@ -164,10 +164,20 @@ def _owners(chosen: Sequence[Entry], count: int) -> list[int | None]:
 
 
 def _once(tasks: Iterable[Task]) -> tuple[list[Task], list[str]]:
-    """The tasks without those that stand again word for word, as in a summary; and the ids of these."""
-    kept: dict[tuple[str, str], Task] = {}
-    repeated = [task.task_id for task in tasks if kept.setdefault((task.task_id, task.text), task) is not task]
-    return list(kept.values()), repeated
+    """The tasks without those that stand again, as in a summary, and the ids of these.
+
+    The first of an id decides. Two different ones in one section are a slip of the planner's, and both are kept.
+    """
+    kept: list[Task] = []
+    first: dict[str, Task] = {}
+    repeated: list[str] = []
+    for task in tasks:
+        known = first.setdefault(task.task_id, task)
+        if known is not task and (known.text == task.text or known.path != task.path):
+            repeated.append(task.task_id)
+        else:
+            kept.append(task)
+    return kept, repeated
 
 
 # ---- a task -------------------------------------------------------------------------------------------------------

@@ -363,7 +363,7 @@ class TestEdges:
     )
     def test_what_only_informs_orders_nothing(self, kind):
         graph = read(issue("bd-1", dependencies=[edge("bd-1", "bd-2", kind)]), issue("bd-2"))
-        assert by_id(graph)["bd-1"] == task_row(0, "bd-1", title="Title", description="What to do.")
+        assert by_id(graph)["bd-1"] == task_row(0, "bd-1", title="Title", description="What to do.", related=["bd-2"])
         assert graph.findings == []
 
     def test_unknown_types_order_nothing_and_are_named(self):

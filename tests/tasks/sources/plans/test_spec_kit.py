@@ -177,7 +177,12 @@ class TestWhatIsNoTask:
         assert ids(text) == ["T001"]
         assert codes(text) == ["TASK_REPEATED"]
 
-    def test_two_tasks_with_one_id_are_left_to_the_graph(self):
+    def test_a_box_of_a_summary_is_no_task_whatever_it_says(self):
+        text = "## Phase 1: A\n- [ ] T001 Do it\n\n## Progress Summary\n- [x] T001 complete\n- [ ] T001: pending\n"
+        assert ids(text) == ["T001"]
+        assert codes(text) == ["TASK_REPEATED", "TASK_REPEATED"]
+
+    def test_two_tasks_with_one_id_in_one_section_are_left_to_the_graph(self):
         assert ids("- [ ] T001 Do it\n- [ ] T001 Do something else\n") == ["T001", "T001"]
 
     @pytest.mark.parametrize("text", ["", "# Tasks\n\nNone yet.", "- Do it\n- Do more", "- T1 of a series\n", "\x00"])
