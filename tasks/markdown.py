@@ -143,6 +143,13 @@ def _escape_underlines(lines: list[str], token: Token) -> None:
             lines[place] = re.sub(r"([=-])", r"\\\1", lines[place], count=1)
 
 
+def _escape_delimiters(lines: list[str], token: Token) -> None:
+    """A table of one column may be ruled by dashes alone, which a reader without tables takes for a heading's line."""
+    place = (token.map or (0, 0))[0] + 1
+    if place < len(lines) and _UNDERLINE.fullmatch(lines[place]):
+        lines[place] = re.sub(r"-", r"\\-", lines[place], count=1)
+
+
 def _escape_html(lines: list[str], token: Token) -> None:
     first, _ = token.map or (0, 0)
     lines[first] = lines[first].replace("<", "\\<", 1)
@@ -163,6 +170,7 @@ _MENDERS = {
     "fence": _close,
     "html_block": _escape_html,
     "heading_open": _escape_underlines,
+    "table_open": _escape_delimiters,
 }
 
 

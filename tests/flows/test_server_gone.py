@@ -50,7 +50,7 @@ def test_in_the_middle_of(alone, built, sample, tmp_path, module, name):
         environment = alone | server.environment(HOME=alone["HOME"], XDG_CACHE_HOME=alone["XDG_CACHE_HOME"])
         script = [sys.executable, "-c", WAITING.format(module=module, name=name), *words[1:]]
         with subprocess.Popen(
-            script, env=environment | {"PYTHONPATH": str(ROOT)}, text=True,
+            script, env=environment | {"PYTHONPATH": str(ROOT), "PREFECT_CLIENT_MAX_RETRIES": "1"}, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as process:  # fmt: skip
             assert process.stdout.readline() == "here\n", process.stderr.read()

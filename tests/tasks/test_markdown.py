@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.markdown import LABELS, embed, is_heading, parser
@@ -81,6 +81,8 @@ def outline(text: str) -> list[tuple[str, str]]:
 
 @settings(max_examples=400, deadline=None)
 @given(TEXTS)
+@example("| a |\n---")
+@example("> | a |\n> ---")
 def test_no_text_changes_what_stands_around_it(text):
     """Between two paragraphs of a prompt an embedded text opens no section, no fence and no block of HTML."""
     body = embed(clean(text))
