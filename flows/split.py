@@ -29,8 +29,9 @@ from tasks.commands import (
     split_line,
 )
 from tasks.errors import CommandError
+from tasks.regular import is_folder
 from tasks.settings import ReadingSettings
-from tasks.sources.files import InputFile, exists, is_folder, read_input, read_inside
+from tasks.sources.files import InputFile, exists, read_input, read_inside
 from tasks.sources.findings import Row, Severity, finding, shown
 from tasks.text import one_line
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tasks.errors import SettingsError
+from tasks.regular import is_file
 from tasks.settings import Settings, load_settings
-from tasks.sources.files import Labels, absolute, is_file
+from tasks.sources.files import Labels, absolute
 from tasks.sources.findings import Row, finding
 from tasks.sources.graph import named_apart, settled
 from tasks.sources.plan_files import Plan, named_plans, read_plan

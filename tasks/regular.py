@@ -66,3 +66,19 @@ def read_regular(path: Path, max_bytes: int | None = MOST_BYTES) -> bytes:
 def _check(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise NotAFileError(next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "something else"))
+
+
+def is_file(path: Path) -> bool:
+    """Whether a name is a regular file's; what cannot be looked at is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a name is a folder's; what cannot be looked at is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tasks.outputs.identity import MANIFEST
 from tasks.outputs.names import file_stem
 from tasks.outputs.places import LATEST
-from tasks.sources.files import is_file
+from tasks.regular import is_file
 
 if TYPE_CHECKING:
     from pathlib import Path

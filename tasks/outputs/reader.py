@@ -13,8 +13,7 @@ import polars as pl
 from tasks.errors import BuildMissingError
 from tasks.outputs.names import file_places
 from tasks.outputs.places import as_place
-from tasks.regular import read_regular
-from tasks.sources.files import is_file, is_folder
+from tasks.regular import is_file, is_folder, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -78,22 +78,6 @@ def exists(path: Path) -> bool:
         return False
 
 
-def is_folder(path: Path) -> bool:
-    """Whether a name is a folder's; what cannot be looked at is none."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def is_file(path: Path) -> bool:
-    """Whether a name is a regular file's; what cannot be looked at is none."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
 # ---- text -------------------------------------------------------------------------------------------------------
 
 

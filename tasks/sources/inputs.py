@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tasks.regular import is_folder
 from tasks.resources import bundled_rules
 from tasks.scopes import CORE, ENGINEERING, SCOPE_FILES
 from tasks.sources.commands import CommandFile, find_commands
 from tasks.sources.engineering import find_engineering
-from tasks.sources.files import InputFile, Labels, absolute, exists, is_folder, read_input, read_inside
+from tasks.sources.files import InputFile, Labels, absolute, exists, read_input, read_inside
 from tasks.sources.findings import Row, finding
 from tasks.sources.plan_files import Plan, PlanFile, named_plans, read_plan
 from tasks.sources.plans import DEFAULT

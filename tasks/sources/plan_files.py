@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tasks.errors import InputError
+from tasks.regular import is_folder
 from tasks.sources.documents import read_document
-from tasks.sources.files import InputFile, absolute, decode, exists, is_folder, read_input, read_inside
+from tasks.sources.files import InputFile, absolute, decode, exists, read_input, read_inside
 from tasks.sources.findings import Row, finding
 from tasks.sources.masking import MARKER, MASKED, strings_of
 from tasks.sources.plans import default_format, formats, found_in, named_so, recognised

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tasks.sources.files import is_folder
+from tasks.regular import is_folder
 from tasks.sources.plans.plan import Companion
 
 if TYPE_CHECKING:
