@@ -93,7 +93,8 @@ def build_contexts(
 def _build(request: Request, settings: Settings, out: Path | str, spread: Spread | None) -> Built:
     out = out if isinstance(out, str) else absolute(out)  # a plugin may move the working folder
     inputs = discover(request, settings)
-    name = build_id(listing(inputs), settings)
+    listed = listing(inputs)
+    name = build_id(listed, settings)
     if found := existing_build(out, name):
         point_latest(out, name)
         return built_at(out, found, fresh=False)
@@ -102,7 +103,7 @@ def _build(request: Request, settings: Settings, out: Path | str, spread: Spread
     load_inputs(unwalked(run), unwalked(inputs), unwalked(holder))
     done = run(holder.pop())
     places: list[Path] = []
-    write_outputs(unwalked(run), unwalked(done), name, unwalked(listing(inputs)), out=str(out), places=unwalked(places))
+    write_outputs(unwalked(run), unwalked(done), name, unwalked(listed), out=str(out), places=unwalked(places))
     return built_at(out, places[0], fresh=True)
 
 

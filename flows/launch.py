@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import fcntl
 import logging
 import os
 import shutil
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tasks.errors import PrebriefError
+from tasks.outputs.places import folder_lock
 from tasks.tokens import cache_folder
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _start_server() -> None:
 
         home = PREFECT_HOME.value()
         home.mkdir(parents=True, exist_ok=True)
-        with _turn(home), get_client(sync_client=True) as client:
+        with folder_lock(home), get_client(sync_client=True) as client:
             trouble = client.api_healthcheck()
     except Exception as error:
         why = str(error).strip().partition("\n")[0] or type(error).__name__
@@ -149,17 +149,6 @@ def _start_server() -> None:
             f"no Prefect server answers at {where} ({type(trouble).__name__}); start it, unset PREFECT_API_URL, "
             "or build with --direct."
         )
-
-
-@contextmanager
-def _turn(folder: Path) -> Iterator[None]:
-    """Holds a folder for one process at a time."""
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 @contextmanager

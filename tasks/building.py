@@ -45,7 +45,8 @@ def build(request: Request, settings: Settings, out: Path | str, *, call: Call |
     out = as_place(out)
     place = out if isinstance(out, str) else absolute(out)  # a plugin may move the working folder
     inputs = discover(request, settings)
-    name = build_id(listing(inputs), settings)
+    listed = listing(inputs)
+    name = build_id(listed, settings)
     if found := existing_build(place, name):
         point_latest(place, name)
         return built_at(out, found, fresh=False)
@@ -53,7 +54,7 @@ def build(request: Request, settings: Settings, out: Path | str, *, call: Call |
     from tasks.pipeline import Run
 
     run = Run(settings, call=call) if call else Run(settings)
-    return built_at(out, finish(run, run(load_batch(run, inputs)), name, listing(inputs), place), fresh=True)
+    return built_at(out, finish(run, run(load_batch(run, inputs)), name, listed, place), fresh=True)
 
 
 def built_at(out: Path | str, path: Path, *, fresh: bool) -> Built:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+Node = TypeVar("Node", bound=Hashable)
 
 
 def reached(edges: Mapping[int, Sequence[int]]) -> dict[int, int]:
@@ -18,7 +21,7 @@ def reached(edges: Mapping[int, Sequence[int]]) -> dict[int, int]:
         edges: where one step leads from each node; nodes are small numbers from 0, those without edges may be left out.
     """
     found: dict[int, int] = {}
-    for component in _components(edges):
+    for component in components(edges):
         beyond = 0
         for node in component:
             for other in edges.get(node, ()):
@@ -35,12 +38,12 @@ def bits_of(number: int) -> Iterator[int]:
         number ^= lowest
 
 
-def _components(edges: Mapping[int, Sequence[int]]) -> Iterator[list[int]]:
+def components(edges: Mapping[Node, Sequence[Node]]) -> Iterator[list[Node]]:
     """The strongly connected components, each after those that it leads to. Tarjan's algorithm, without recursion."""
-    index: dict[int, int] = {}
-    lowest: dict[int, int] = {}
-    path: list[int] = []
-    inside: set[int] = set()
+    index: dict[Node, int] = {}
+    lowest: dict[Node, int] = {}
+    path: list[Node] = []
+    inside: set[Node] = set()
     for start in edges:
         if start in index:
             continue

@@ -64,3 +64,17 @@ def serving_buckets():
         client.close()
     finally:
         server.stop()
+
+
+@contextmanager
+def buckets_in_environment():
+    """Serves one bucket where clients that ask the environment find it, as those of a command do."""
+    import pytest
+    import s3fs
+
+    with serving_buckets() as buckets, pytest.MonkeyPatch.context() as patch:
+        for name, value in buckets.environment.items():
+            patch.setenv(name, value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        yield buckets
+        s3fs.S3FileSystem.clear_instance_cache()

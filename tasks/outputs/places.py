@@ -95,9 +95,9 @@ def point_latest(out: Path | str, name: str) -> None:
 
 
 @contextmanager
-def folder_lock(out: Path) -> Iterator[None]:
-    """Only one run at a time changes what an output folder lists."""
-    lock = os.open(out, os.O_RDONLY)
+def folder_lock(folder: Path) -> Iterator[None]:
+    """Holds a folder for one process at a time, so that only one run changes what it lists."""
+    lock = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

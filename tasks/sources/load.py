@@ -144,7 +144,7 @@ def _masked(inputs: Inputs, read: _Read) -> _Read:
             chain.from_iterable(command.strings for command in read.commands),
             (graph.feature for graph in read.graphs),
             chain.from_iterable((log.label, log.namespace) for log in read.logs),
-            chain.from_iterable(plan.strings() for plan in inputs.graphs),
+            chain.from_iterable(plan.strings for plan in inputs.graphs),
             *map(_texts_of, read.graphs),
             *(strings_of(log.rows, LOG_TEXTS) for log in read.logs),
             (part.label for part in read.engineering),
@@ -174,7 +174,7 @@ def _masked(inputs: Inputs, read: _Read) -> _Read:
 
 def _masked_graph(plan: PlanFile, masks: Masks) -> GraphRead:
     """What a plan says without credentials: those in its own strings, and those that only a reader's texts show."""
-    found = masks.among(plan.strings())
+    found = masks.among(plan.strings)
     read = plan.cleared(found)
     again = Masks(_texts_of(read)) if found else masks  # what was cut from masked strings was not scanned yet
     rows = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tasks.reach import components
+
 Dependencies = Mapping[str, Sequence[str]]
 
 
@@ -33,36 +35,6 @@ def depths(dependencies: Dependencies, given: Mapping[str, int]) -> dict[str, in
 
 
 def circular(dependencies: Dependencies) -> list[list[str]]:
-    """The groups of tasks that depend on each other in a circle, each in the plan's order. Tarjan's algorithm."""
-    index: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    group: list[str] = []
-    inside: set[str] = set()
-    groups: list[set[str]] = []
-    for start in dependencies:
-        if start in index:
-            continue
-        stack = [(start, iter(dependencies[start]))]
-        index[start] = lowest[start] = len(index)
-        group.append(start)
-        inside.add(start)
-        while stack:
-            name, others = stack[-1]
-            fresh = next((other for other in others if other not in index or other in inside), None)
-            if fresh is None:
-                stack.pop()
-                if stack:
-                    lowest[stack[-1][0]] = min(lowest[stack[-1][0]], lowest[name])
-                if lowest[name] == index[name]:
-                    place = group.index(name)
-                    groups.append(set(group[place:]))
-                    inside.difference_update(group[place:])
-                    del group[place:]
-            elif fresh in index:
-                lowest[name] = min(lowest[name], index[fresh])
-            else:
-                index[fresh] = lowest[fresh] = len(index)
-                group.append(fresh)
-                inside.add(fresh)
-                stack.append((fresh, iter(dependencies[fresh])))
-    return sorted([name for name in dependencies if name in names] for names in groups if len(names) > 1)
+    """The groups of tasks that depend on each other in a circle, each in the plan's order."""
+    groups = [set(names) for names in components(dependencies) if len(names) > 1]
+    return sorted([name for name in dependencies if name in names] for names in groups)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tasks.errors import InputError
@@ -55,12 +57,11 @@ class PlanFile:
     documents: tuple[tuple[str, InputFile], ...] = ()
     odd: tuple[Row, ...] = ()
 
-    def strings(self) -> Iterator[str]:
+    @cached_property
+    def strings(self) -> tuple[str, ...]:
         """Every string of the plan, whole: its text, or those of the JSON values that it consists of, keys included."""
-        yield from strings_in(self.source.text)
-        for role, file in self.source.companions:
-            if role in DOCUMENT_ROLES:
-                yield read_document(file)[0].text
+        documents = (read_document(file)[0].text for _, file in self.documents)
+        return tuple(dict.fromkeys(chain(strings_in(self.source.text), documents)))
 
     def cleared(self, remains: Mapping[str, str]) -> GraphRead:
         """What the plan says, where these strings hold credentials and this remains of them."""
@@ -87,14 +88,6 @@ def named_plans(paths: Iterable[Path], settings: Settings) -> list[Plan]:
     for path in map(absolute, paths):
         meant += (found_in(path, given) if is_folder(path) else []) or [path]
     return [_plan(path, meant.count(path), given, settings) for path in sorted(set(meant))]
-
-
-def read_graph(file: InputFile, settings: Settings) -> GraphRead:
-    """What a plan says by itself, without the files beside it. Never raises."""
-    text, odd = decode(file)
-    plan = _format(settings) or recognised(text) or default_format()
-    read = plan.read(PlanSource(file, text, tag=settings.plan.tag))
-    return replace(read, findings=odd + read.findings)
 
 
 def _format(settings: Settings) -> PlanFormat | None:

@@ -140,10 +140,8 @@ def _earlier_tasks(batch: Batch) -> pl.DataFrame:
     The batch knows of tasks that are not built by it, too: what they did is there to build on. Only tasks to which
     something belongs are listed: in a long chain all others would be rows without a use, by the square of its length.
     """
-    tasks = batch.tasks.select("task", "graph", "task_id", "dependencies")
-    own = tasks.select("graph", "task_id", pl.col("dependencies").alias("earlier"))
-    order = batch.earlier.select("graph", "task_id", "earlier")
-    named = pl.concat([order, own.explode("earlier", empty_as_null=False, keep_nulls=False)]).unique()
+    tasks = batch.tasks.select("task", "graph", "task_id")
+    named = batch.earlier.select("graph", "task_id", "earlier").unique()
     nodes = (
         pl.concat([named.select("graph", "task_id"), named.select("graph", pl.col("earlier").alias("task_id"))])
         .unique()

@@ -6,22 +6,18 @@ import uuid
 
 import pytest
 
-from tests.buckets import serving_buckets
+from tests.buckets import buckets_in_environment
 from tests.flows.serving import contents
 from tests.flows.test_launch import command, run
 
 pytest.importorskip("moto.server")
-s3fs = pytest.importorskip("s3fs")
+pytest.importorskip("s3fs")
 
 
 @pytest.fixture(scope="module")
 def s3():
-    with serving_buckets() as buckets, pytest.MonkeyPatch.context() as patch:
-        for name, value in buckets.environment.items():
-            patch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
+    with buckets_in_environment() as buckets:
         yield buckets
-        s3fs.S3FileSystem.clear_instance_cache()
 
 
 def test_the_gate_opens_for_a_sound_build_at_a_url(built, server, sample, s3):

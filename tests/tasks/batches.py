@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tasks.batch import Batch, Items, Tasks, frame_of, number
+from tasks.batch import Batch, Earlier, Items, Tasks, frame_of, number
 from tasks.settings import Settings, load_settings
 from tasks.tokens import token_counter
 
@@ -42,6 +42,14 @@ def batch(
             frame_of(Tasks, rows, [name for name in Tasks.column_names() if name != "task"]),
             ["graph", "task_id"],
             "task",
+        ),
+        earlier=frame_of(
+            Earlier,
+            [
+                {"graph": row["graph"], "task_id": row["task_id"], "earlier": name, "part": False}
+                for row in rows
+                for name in row["dependencies"]
+            ],
         ),
         items=number(
             frame_of(Items, pieces, [name for name in Items.column_names() if name != "item"]), "item_id", "item"

@@ -26,7 +26,7 @@ from tasks.outputs.places import as_place
 from tasks.outputs.reader import find_build
 from tasks.outputs.remote import existing_build, fetch_build, point_latest, publish
 from tasks.settings import load_settings
-from tests.buckets import serving_buckets
+from tests.buckets import buckets_in_environment
 from tests.swarms import Built, build_swarm, event, task, write_swarm
 
 pytest.importorskip("moto.server")
@@ -38,12 +38,8 @@ EVENTS = [event("u1", "user_turn", "The login page comes first."), event("r1", "
 
 @pytest.fixture(scope="module")
 def s3():
-    with serving_buckets() as buckets, pytest.MonkeyPatch.context() as patch:
-        for name, value in buckets.environment.items():
-            patch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
+    with buckets_in_environment() as buckets:
         yield buckets
-        s3fs.S3FileSystem.clear_instance_cache()
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tasks.settings import load_settings
-from tasks.sources import plan_files
+from tasks.sources.files import decode
 from tasks.sources.graph import settled
+from tasks.sources.plans import default_format, recognised
+from tasks.sources.plans.plan import PlanSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,12 +19,12 @@ if TYPE_CHECKING:
     from tasks.sources.findings import Row
     from tasks.sources.plans.plan import GraphRead
 
-_SETTINGS = load_settings()
-
 
 def read_graph(file: InputFile) -> GraphRead:
     """One plan, its rows as the file has them."""
-    return plan_files.read_graph(file, _SETTINGS)
+    text, odd = decode(file)
+    read = (recognised(text) or default_format()).read(PlanSource(file, text))
+    return replace(read, findings=odd + read.findings)
 
 
 def read_graphs(files: Iterable[InputFile]) -> tuple[pl.DataFrame, list[Row]]:

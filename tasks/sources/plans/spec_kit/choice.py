@@ -124,11 +124,6 @@ def _in_phase(entry: Entry) -> bool:
     return any(map(names_phase, entry.path))
 
 
-def _has_number(entry: Entry, section: Section) -> bool:
-    found = _NUMBER.match(section.title)
-    return found is not None and found[1] == entry.task_id.split(".")[0]
-
-
 def _first_of_each(entries: Iterable[Entry]) -> list[Entry]:
     first: dict[str, Entry] = {}
     for entry in entries:

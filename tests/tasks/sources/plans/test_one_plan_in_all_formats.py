@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.settings import load_settings
 from tasks.sources.files import InputFile
 from tasks.sources.graph import settled
-from tasks.sources.plan_files import read_graph
 from tasks.sources.plans import formats, recognised
+from tests.tasks.sources.plan_reading import read_graph
 
 WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=9)
 SENTENCE = st.lists(WORD, min_size=3, max_size=8).map(lambda words: f"Let {' '.join(words)}.")
@@ -164,7 +163,7 @@ def said_in(name: str, tasks: list[Task]) -> list[dict[str, object]]:
     found = recognised(text)
     assert found is not None
     assert found.name == name
-    plan = settled([read_graph(InputFile.of("plan", text.encode()), load_settings())])
+    plan = settled([read_graph(InputFile.of("plan", text.encode()))])
     place = {task_id: number for number, task_id in enumerate(ids)}
     rows = plan.tasks.filter(pl.col("graph") == "shop").to_dicts()
     assert len(rows) == len(tasks), plan.findings
