@@ -18,7 +18,7 @@ from prefect.events import emit_event
 from flows.progress import reporting
 from flows.runners import spread_on
 from tasks.building import Built, built_at, listing
-from tasks.making import finish, load_batch
+from tasks.making import finish, load_batch, writing
 from tasks.outputs.identity import build_id
 from tasks.outputs.places import as_place, existing_build, point_latest
 from tasks.outputs.reader import BuildFolder
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasks.batch import Batch
+    from tasks.outputs.writer import BuildWriter
     from tasks.pipeline import Spread
 
 COMPLETED = "prebrief.build.completed"
@@ -101,10 +102,10 @@ def _build(request: Request, settings: Settings, out: Path | str, spread: Spread
     run = Run(settings, call=reporting(prefect_call(), _progress_artifact()), spread=spread)
     holder: list[Batch] = []
     load_inputs(unwalked(run), unwalked(inputs), unwalked(holder))
-    done = run(holder.pop())
-    places: list[Path] = []
-    write_outputs(unwalked(run), unwalked(done), name, unwalked(listed), out=str(out), places=unwalked(places))
-    return built_at(out, places[0], fresh=True)
+    batch = holder.pop()
+    with writing(run, batch.tasks, name, out) as files:
+        write_outputs(unwalked(run), unwalked(run(batch)), unwalked(files), unwalked(listed))
+    return built_at(out, files.place, fresh=True)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
@@ -115,12 +116,10 @@ def load_inputs(run: Run, inputs: Inputs, holder: list[Batch]) -> int:
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
-def write_outputs(
-    run: Run, batch: Batch, name: str, inputs: list[dict[str, Any]], *, out: str, places: list[Path]
-) -> str:
-    """Writes the build and moves it into its place."""
-    places.append(finish(run, batch, name, inputs, as_place(out)))
-    return name
+def write_outputs(run: Run, batch: Batch, files: BuildWriter, inputs: list[dict[str, Any]]) -> int:
+    """Writes what was not written while the stages ran, and the manifest."""
+    finish(run, batch, files, inputs)
+    return len(batch.tasks)
 
 
 def _progress_artifact() -> Callable[[float], None]:

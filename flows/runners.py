@@ -11,7 +11,7 @@ from tasks.errors import PrebriefError
 from tasks.pipeline import ShardDone, Spread, run_shard
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tasks.batch import Batch
     from tasks.settings import Settings
@@ -51,14 +51,15 @@ def spread_on(runner: str, address: str | None = None) -> Spread:
     """
     made = _task_runner(runner, address)
 
-    def spread(shards: Sequence[Batch], settings: Settings) -> list[ShardDone]:
+    def spread(shards: Sequence[Batch], settings: Settings) -> Iterator[ShardDone]:
         try:
             with made.duplicate() as workers:
                 futures = [
                     workers.submit(shard_task, {"parcel": _Parcel(shard, settings), "number": number})
                     for number, shard in enumerate(shards)
                 ]
-                return [future.result() for future in futures]
+                for future in futures:
+                    yield future.result()
         except (OSError, TimeoutError) as error:
             raise RunnerError(
                 f"the {runner} cluster at {address or 'this machine'} cannot be reached ({error}); see to it, or leave "

@@ -308,6 +308,9 @@ class Batch:
         return self.with_frames(**checked)
 
 
+_BETWEEN = "\x1f"
+
+
 def frame_of(
     schema: type[dy.Schema], rows: Sequence[dict[str, Any]], columns: Iterable[str] | None = None
 ) -> pl.DataFrame:
@@ -315,7 +318,21 @@ def frame_of(
     types = empty(schema).schema
     wanted = list(columns) if columns is not None else list(types)
     data = {name: [row.get(name) for row in rows] for name in wanted}
-    return pl.DataFrame(data, schema={name: types[name] for name in wanted}, strict=True)
+    lists = [_texts(name, data.pop(name)) for name in wanted if types[name] == pl.List(pl.String)]
+    frame = pl.DataFrame(data, schema={name: types[name] for name in data}, strict=True)
+    return pl.concat([frame, pl.DataFrame(lists)], how="horizontal").select(wanted) if lists else frame
+
+
+def _texts(name: str, rows: Sequence[Sequence[str] | None]) -> pl.Series:
+    """A column of lists of texts. Polars makes a column of each list, so it is given joined texts to split."""
+    lists = pl.List(pl.String)
+    if any(_BETWEEN in text for row in rows for text in row or ()):
+        return pl.Series(name, rows, lists)
+    joined = pl.Series(name, [None if row is None else _BETWEEN.join(row) for row in rows], pl.String)
+    empty_rows = pl.Series([row is not None and not row for row in rows], dtype=pl.Boolean)
+    return pl.select(pl.when(empty_rows).then(pl.lit([], lists)).otherwise(joined.str.split(_BETWEEN)).alias(name))[
+        name
+    ]
 
 
 def number(frame: pl.DataFrame, by: str | Sequence[str], name: str) -> pl.DataFrame:

@@ -50,11 +50,14 @@ def build(request: Request, settings: Settings, out: Path | str, *, call: Call |
     if found := existing_build(place, name):
         point_latest(place, name)
         return built_at(out, found, fresh=False)
-    from tasks.making import finish, load_batch  # frames, stages, scanner: a build that is found needs none of them
+    from tasks.making import finish, load_batch, writing  # frames, stages: a build that is found needs none of them
     from tasks.pipeline import Run
 
     run = Run(settings, call=call) if call else Run(settings)
-    return built_at(out, finish(run, run(load_batch(run, inputs)), name, listed, place), fresh=True)
+    batch = load_batch(run, inputs)
+    with writing(run, batch.tasks, name, place) as files:
+        finish(run, run(batch), files, listed)
+    return built_at(out, files.place, fresh=True)
 
 
 def built_at(out: Path | str, path: Path, *, fresh: bool) -> Built:

@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tasks.likeness import Likeness, likeness
-from tasks.passages import with_heading_words
+from tasks.lineage import lineage
+from tasks.passages import bare_headings, with_heading_words
 from tasks.similarity import Similarity, with_tag_words
 from tasks.text import token_table
 
 if TYPE_CHECKING:
+    from tasks.batch import Batch
     from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What stages 5 and 6 know of items whatever the task. It holds for the frame of items that it was made of."""
+    """What the later stages know of items whatever the task. It holds for the frame of items that it was made of."""
 
     similarity: Similarity
     likeness: Likeness
+    lineage: pl.DataFrame
+    """What `tasks.lineage.lineage` says of the items."""
+    headings: pl.Series
+    """Places of the headings of documents and rule sets, which by themselves say nothing."""
 
 
 def corpus(items: pl.DataFrame, settings: Settings) -> Corpus:
@@ -33,4 +39,20 @@ def corpus(items: pl.DataFrame, settings: Settings) -> Corpus:
     searched = with_heading_words(items, words)
     if settings.scoring.similarity == "tags":
         searched = with_tag_words(items, searched, settings.scoring.words)
-    return Corpus(Similarity(searched, settings.scoring.similarity), likeness(items, words, settings))
+    family = lineage(items)
+    return Corpus(
+        similarity=Similarity(searched, settings.scoring.similarity),
+        likeness=likeness(items, words, family, settings),
+        lineage=family,
+        headings=bare_headings(items)["item"],
+    )
+
+
+def lineage_of(batch: Batch) -> pl.DataFrame:
+    """The lineage of a batch's items, from its corpus where it has one."""
+    return batch.corpus.lineage if batch.corpus else lineage(batch.items)
+
+
+def headings_of(batch: Batch) -> pl.Series:
+    """The places of a batch's bare headings, from its corpus where it has one."""
+    return batch.corpus.headings if batch.corpus else bare_headings(batch.items)["item"]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.lineage import lineage
 from tasks.text import difference_marks
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class Likeness:
     """`loser, winner`, both classes."""
 
 
-def likeness(items: pl.DataFrame, words: pl.DataFrame, settings: Settings) -> Likeness:
+def likeness(items: pl.DataFrame, words: pl.DataFrame, family: pl.DataFrame, settings: Settings) -> Likeness:
     """Compares all items with each other (Jaccard >= the threshold), by the rules that the guards add.
 
     With guards an item is no duplicate of its ancestor or descendant, nor where a negation, a number or a single
@@ -39,6 +38,7 @@ def likeness(items: pl.DataFrame, words: pl.DataFrame, settings: Settings) -> Li
     Args:
         items: those of a batch.
         words: `item, token`, the distinct words of each.
+        family: their lineage.
         settings: the threshold and whether there are guards.
 
     Cost: an exact prefix-filter join over the distinct sets of words, about 0.5 s for 10,000 items of 40 words.
@@ -50,7 +50,7 @@ def likeness(items: pl.DataFrame, words: pl.DataFrame, settings: Settings) -> Li
     classes = _classes(said, words, guards=guards)
     edges = _edges(classes, words, threshold)
     if guards:
-        classes, edges = _set_relatives_apart(classes, edges, lineage(items).select("item", "root", "enter", "leave"))
+        classes, edges = _set_relatives_apart(classes, edges, family.select("item", "root", "enter", "leave"))
         edges = edges.filter(_may_repeat())
     in_play = pl.concat([edges["loser"], edges["winner"], _crowded(classes)]).unique()
     kept = classes.filter(pl.col("class").is_in(in_play.implode()))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tasks.credentials import redact_all, warm
-from tasks.outputs.writer import write_build
+from tasks.outputs import writer
 from tasks.pipeline import Run, peak_mb
 from tasks.sources.load import load
 from tasks.tokens import cache_folder, keep_counts, token_counter
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import polars as pl
+
     from tasks.batch import Batch
+    from tasks.outputs.writer import BuildWriter
     from tasks.settings import Settings
     from tasks.sources.inputs import Inputs
 
@@ -38,23 +41,33 @@ def warm_all(settings: Settings) -> None:
         rules.result()
 
 
-def finish(run: Run, batch: Batch, name: str, inputs: Sequence[Mapping[str, Any]], out: Path | str) -> Path:
-    """Writes a finished batch into its place; where that is a URL, the path is that of a copy on this machine.
+@contextmanager
+def writing(run: Run, tasks: pl.DataFrame, name: str, out: Path | str) -> Iterator[BuildWriter]:
+    """A build to write at a place, which gets the tasks of the run as they are done.
+
+    Raises:
+        OutputError: the place cannot be written.
+    """
+    if isinstance(out, str):
+        from tasks.outputs.remote import published
+
+        with published(out, name) as folder, writing(run, tasks, name, folder) as build:
+            yield build
+        return
+    with writer.writing(out, name, tasks, run.settings) as build:
+        run.keep = build.add
+        yield build
+
+
+def finish(run: Run, batch: Batch, build: BuildWriter, inputs: Sequence[Mapping[str, Any]]) -> None:
+    """Writes what the run has not written yet, and the manifest.
 
     A credential in the name of an input is masked in the manifest, too.
     """
     keep_counts(run.settings.tokens)
     shown = redact_all([row["path"] for row in inputs])
     inputs = [{**row, "path": path.text} for row, path in zip(inputs, shown, strict=True)]
-
-    def write(folder: Path) -> Path:
-        return write_build(folder, name, batch, timings=run.timings_frame(), inputs=inputs, settings=run.settings)
-
-    if isinstance(out, str):
-        from tasks.outputs.remote import publish
-
-        return publish(out, write)
-    return write(out)
+    build.close(batch, timings=run.timings_frame(), inputs=inputs)
 
 
 @contextmanager

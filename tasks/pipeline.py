@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar, cast
@@ -57,7 +57,9 @@ class ShardDone(NamedTuple):
 
 
 #: Runs the later stages over shards, wherever: (shards, settings) -> what `run_shard` gives for each, in their order.
-Spread = Callable[[Sequence[Batch], Settings], list[ShardDone]]
+Spread = Callable[[Sequence[Batch], Settings], Iterable[ShardDone]]
+#: Takes finished tasks with all their candidates, to write them down while the next shard is worked on.
+Keep = Callable[[Batch], None]
 
 
 def run_shard(batch: Batch, settings: Settings, number: int) -> ShardDone:
@@ -69,12 +71,16 @@ def run_shard(batch: Batch, settings: Settings, number: int) -> ShardDone:
 
 @dataclass
 class Run:
-    """Runs the stages over a batch; `timings` tells afterwards how long each took."""
+    """Runs the stages over a batch; `timings` tells afterwards how long each took.
+
+    `keep`, where given, gets the tasks as they are done; what the run returns holds their selected candidates alone.
+    """
 
     settings: Settings
     call: Call = guarded
     timings: list[dict[str, object]] = field(default_factory=list)
     spread: Spread | None = None
+    keep: Keep | None = None
 
     def __call__(self, loaded: Batch) -> Batch:
         """All eight stages; tasks that break one get the full context at the end.
@@ -90,17 +96,26 @@ class Run:
         return done if loaded.tools is None else done.with_frames(calls=self._calls(loaded))
 
     def _in_shards(self, batch: Batch, broken: Broken) -> list[Batch]:
-        """The stages that work on pairs, over shards in turn, or wherever `spread` has them run."""
+        """The stages that work on pairs, over shards. Once someone keeps the candidates, the selected ones remain."""
+        done = []
+        for part in self._worked_on(batch, broken):
+            if self.keep is None or part.candidates is None:
+                done.append(part)
+            else:
+                self.keep(part)
+                done.append(part.with_frames(candidates=part.candidates.filter(pl.col("reason").is_null())))
+        return done
+
+    def _worked_on(self, batch: Batch, broken: Broken) -> Iterator[Batch]:
+        """The shards, one after the other, worked on in turn or wherever `spread` has it done."""
         if self.spread is None:
-            parts = enumerate(shards(batch, self.settings))
-            return [
-                trimmed(self._through(STAGES[_POOLED:], part, number, broken), self.settings) for number, part in parts
-            ]
-        found = self.spread(list(shards(batch, self.settings, self.settings.run.shards)), self.settings)
-        for one in found:
+            for number, part in enumerate(shards(batch, self.settings)):
+                yield trimmed(self._through(STAGES[_POOLED:], part, number, broken), self.settings)
+            return
+        for one in self.spread(list(shards(batch, self.settings, self.settings.run.shards)), self.settings):
             broken.update(one.broken)
             self.timings += one.timings
-        return [one.batch for one in found]
+            yield replace(one.batch, items=batch.items)
 
     def _calls(self, loaded: Batch) -> pl.DataFrame:
         """The call prompts: the same stages over pairs of a task and a tool, their shards numbered on."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from tasks.layout import PROMPT_BYTES, SEPARATOR, TRUNCATED, label, labelled, title
 from tasks.markdown import embed
-from tasks.terms import REASONS, SECTIONS
+from tasks.terms import KINDS, REASONS, SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +27,7 @@ _REASON_PLACES = {reason: place for place, reason in enumerate(REASONS)}
 #: What stands for tokens where they are not the reason.
 UNSAID = -1
 _CUTTABLE = ("requirements", "design", "reference")
+_AT_ONCE = 128  # candidates that are looked at together, since what the first of them cost rules out the others
 _LEAST_CUT = 48  # tokens of room below which a cut passage would say too little
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n|\n(?=[-*+|] ?|\d+[.)] )")
@@ -50,10 +51,20 @@ _Refusal = tuple[int, str, int | None]
 
 
 class Goods:
-    """All items that may be bought, by their place: each as an offer, and what every pass looks at in arrays."""
+    """All items that may be bought, by their place: each as an offer, and what every pass looks at in arrays.
 
-    def __init__(self, offers: Mapping[int, Offer]) -> None:
+    Args:
+        offers: every item that may be bought, ancestors included.
+        counter: counts titles, and what is cut.
+        settings: shares, limits and style.
+    """
+
+    def __init__(self, offers: Mapping[int, Offer], counter: TokenCounter, settings: Settings) -> None:
         self.offers = offers
+        self.counter, self.settings = counter, settings
+        self.titles = _title_costs(settings, counter)
+        policy = settings.policy
+        self.limits = {kind: policy.kind_limits.get(kind, policy.kind_limit) for kind in KINDS}
         size = max(offers, default=-1) + 1
         self.costs = np.zeros(size, np.int64)
         self.sections = np.zeros(size, np.int8)
@@ -94,27 +105,32 @@ class Choice:
         self.reasons[places] = _REASON_PLACES[reason]
         self.short[places] = UNSAID if short is None else short
 
+    def refuse_each(self, refusals: Sequence[_Refusal]) -> None:
+        """Notes several, each for its own reason."""
+        if refusals:
+            places, reasons, short = zip(*refusals, strict=True)
+            self.reasons[list(places)] = [_REASON_PLACES[reason] for reason in reasons]
+            self.short[list(places)] = [UNSAID if tokens is None else tokens for tokens in short]
+
 
 class Purse:
     """Spends one task's budget on its ranked candidates.
 
     Args:
-        goods: every item that may be bought, ancestors included.
+        goods: what there is to buy, and by which rules.
         budget: tokens that the whole prompt may count.
-        counter: counts what is cut.
-        settings: shares, limits and style.
     """
 
-    def __init__(self, goods: Goods, budget: int, counter: TokenCounter, settings: Settings) -> None:
+    def __init__(self, goods: Goods, budget: int) -> None:
         self._all = goods
         self._goods = goods.offers
         self._budget = budget
-        self._counter = counter
-        self._settings = settings
-        self._policy = settings.policy
-        self._titles = _title_costs(settings, counter)
+        self._counter = goods.counter
+        self._settings = goods.settings
+        self._titles = goods.titles
         self._opened: set[str] = set()
-        self._bought: dict[str, int] = {}
+        self._kind_room = dict(goods.limits)
+        self._least_kind_room = min(self._kind_room.values())
         self._bytes = PROMPT_BYTES - 1
         self._left = budget
 
@@ -157,13 +173,13 @@ class Purse:
         choice = self._choice = Choice(np.asarray(ranked, np.uint32))
         for place, item in enumerate(choice.ranked.tolist()):
             offer = self._goods[item]
-            if self._bought.get(offer.kind, 0) >= self._limit(offer.kind):
+            if self._kind_room[offer.kind] < 1:
                 choice.refuse(slice(place, place + 1), "kind_limit", None)
             elif offer.tokens > self._left:
                 choice.refuse(slice(place, place + 1), "budget", offer.tokens - self._left)
             else:
                 self._left -= offer.tokens
-                self._bought[offer.kind] = self._bought.get(offer.kind, 0) + 1
+                self._kind_room[offer.kind] -= 1
                 choice.selected[item] = offer.body
         return choice
 
@@ -197,25 +213,23 @@ class Purse:
         selected, items = self._choice.selected, self._choice.ranked[places]
         costs = self._least_costs(items, whole)
         near = np.flatnonzero(costs <= room)  # room only shrinks, so no other can be bought
-        cheapest = np.minimum.accumulate(costs[near][::-1])[::-1]
         refused: list[_Refusal] = []
         rooms, since = [room], [0]  # the room that there is, from which place of the pass on
-        columns = (column.tolist() for column in (near, items[near], costs[near], cheapest))
-        for place, item, cost, least in zip(*columns, strict=True):
-            if room < least:
-                break
-            if cost > room or item in selected:
-                continue
-            outcome = self._try(item, room, whole, capped=capped)
-            if isinstance(outcome, int):
-                room -= outcome
-                rooms.append(room)
-                since.append(place)
-            else:
-                refused.append((places[place], *outcome))
+        for start in range(0, len(near), _AT_ONCE):
+            some = near[start : start + _AT_ONCE]
+            some = some[costs[some] <= room]
+            for place, item, cost in zip(some.tolist(), items[some].tolist(), costs[some].tolist(), strict=True):
+                if cost > room or item in selected:
+                    continue
+                outcome = self._try(item, room, whole, capped=capped)
+                if isinstance(outcome, int):
+                    room -= outcome
+                    rooms.append(room)
+                    since.append(place)
+                else:
+                    refused.append((places[place], *outcome))
         self._choice.refuse(places, reason, costs - np.repeat(rooms, np.diff([*since, len(places)])))
-        for at, why, short in refused:
-            self._choice.refuse(slice(at, at + 1), why, short)
+        self._choice.refuse_each(refused)
         return share - (limit - room)
 
     def _least_costs(self, items: Places, whole: int | None) -> NDArray[np.int64]:
@@ -225,21 +239,25 @@ class Purse:
             return costs
         return np.where((costs > whole) & self._all.cuttable[items], _LEAST_CUT, costs)
 
-    def _may_cut(self, offer: Offer, whole: int | None) -> bool:
-        return whole is not None and offer.cost > whole and offer.section in _CUTTABLE
+    def _may_cut(self, offer: Offer, whole: int) -> bool:
+        return offer.cost > whole and offer.section in _CUTTABLE
 
     def _try(self, item: int, room: int, whole: int | None, *, capped: bool) -> int | tuple[str, int | None]:
         """Buys an item with its missing ancestors if they fit; returns what was paid, else why it was refused."""
-        offer = self._goods[item]
-        chain = self._missing(item, room)
-        if chain is None:
-            return "parent_missing_room", None
+        goods = self._goods
+        offer = goods[item]
+        chain = [item]
+        if offer.parent is not None and offer.parent not in self._choice.selected:
+            walked = self._missing(item, room)
+            if walked is None:
+                return "parent_missing_room", None
+            chain = walked
         price, size = self._price(chain)
-        if self._over_limit(chain):
+        if len(chain) > self._least_kind_room and self._over_limit(chain):
             return "kind_limit", None
         if price <= room and size <= self._bytes:
             return self._buy(chain, price, size, None)
-        if self._may_cut(offer, whole):
+        if whole is not None and self._may_cut(offer, whole):
             body = self._cut(offer, room - (price - offer.cost))
             if body is not None:
                 drawn = self._drawn(body, offer)
@@ -257,55 +275,47 @@ class Purse:
 
         The walk ends early once the ancestors alone cost more than there is room: the chain will not be bought.
         """
-        parent = self._goods[item].parent
-        if parent is None or parent in self._choice.selected:
-            return [item]
-        chain, above = [], 0
-        walked: int | None = item
-        met: set[int] = set()
-        while walked is not None and walked not in self._choice.selected and walked not in met:
-            if walked not in self._candidates:
+        goods, selected, candidates = self._goods, self._choice.selected, self._candidates
+        if item not in candidates:
+            return None
+        chain, above = [item], 0
+        walked = goods[item].parent
+        while walked is not None and walked not in selected and walked not in chain:
+            if walked not in candidates:
                 return None
-            met.add(walked)
             chain.append(walked)
-            above += self._goods[walked].cost if walked != item else 0
+            offer = goods[walked]
+            above += offer.cost
             if above > room:
                 break
-            walked = self._goods[walked].parent
+            walked = offer.parent
         return chain[::-1]
 
     def _price(self, chain: Sequence[int]) -> tuple[int, int]:
         """Tokens and bytes that a chain adds to the prompt, titles of new sections included."""
         price = size = 0
-        opened: set[str] = set()
+        new: list[str] = []
         for item in chain:
             offer = self._goods[item]
             price += offer.cost
             size += offer.size
-            if offer.section not in self._opened and offer.section not in opened:
-                opened.add(offer.section)
+            if offer.section not in self._opened and offer.section not in new:
+                new.append(offer.section)
                 price += self._titles[offer.section]
                 size += 64
         return price, size
 
     def _over_limit(self, chain: Sequence[int]) -> bool:
-        more: dict[str, int] = {}
-        for item in chain:
-            kind = self._goods[item].kind
-            more[kind] = more.get(kind, 0) + 1
-            if self._bought.get(kind, 0) + more[kind] > self._limit(kind):
-                return True
-        return False
-
-    def _limit(self, kind: str) -> int:
-        return self._policy.kind_limits.get(kind, self._policy.kind_limit)
+        kinds = [self._goods[item].kind for item in chain]
+        return any(kinds.count(kind) > self._kind_room[kind] for kind in kinds)
 
     def _buy(self, chain: Sequence[int], price: int, size: int, cut: str | None) -> int:
         for item in chain:
             offer = self._goods[item]
-            self._bought[offer.kind] = self._bought.get(offer.kind, 0) + 1
+            self._kind_room[offer.kind] -= 1
             self._opened.add(offer.section)
             self._choice.selected[item] = offer.body
+        self._least_kind_room = min(self._kind_room.values())
         if cut is not None:
             self._choice.selected[chain[-1]] = cut
         self._left -= price

@@ -251,7 +251,8 @@ def _listed(shared: _History, others: Places, alike: Places, similarity: Numbers
     stays[moved] = False
     head = _head(shared, len(moved), facts)
     rest = np.flatnonzero(stays[:head])
-    rest_rank = 1 + rest - np.searchsorted(moved, rest) + np.searchsorted(places, rest, "right")
+    arrived = np.cumsum(np.bincount(places[: np.searchsorted(places, head)], minlength=head))
+    rest_rank = 1 + np.arange(len(rest)) + arrived[rest]
     wanted = np.zeros(facts.size, np.bool_)
     wanted[shared.items[shared.needed]] = True
     last = _last(rest_rank[facts.optional[shared.items[rest]]], late_rank[facts.optional[late]], facts)

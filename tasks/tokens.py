@@ -7,12 +7,13 @@ import hashlib
 import importlib.util
 import os
 import threading
-from binascii import a2b_base64
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+import polars as pl
 
 from tasks.errors import SettingsError, VocabularyError
 from tasks.token_cache import TokenCache
@@ -166,8 +167,11 @@ def load_encoding(name: str) -> Encoding:
 
 def _ranks(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
     """The tokens of a vocabulary and their ranks, a pair a line: the token in base64 and its rank."""
-    pairs = _vocabulary(url, expected_hash).split()
-    return dict(zip(map(a2b_base64, pairs[::2]), map(int, pairs[1::2]), strict=True))
+    columns = {"token": pl.String, "rank": pl.UInt32}
+    pairs = pl.read_csv(
+        _vocabulary(url, expected_hash), has_header=False, separator=" ", quote_char=None, schema=columns
+    )
+    return dict(zip(pairs["token"].str.decode("base64").to_list(), pairs["rank"].to_list(), strict=True))
 
 
 def _vocabulary(url: str, expected_hash: str | None) -> bytes:

@@ -167,13 +167,11 @@ def items_frame(batch: Batch, settings: Settings) -> pl.DataFrame:
 def context_frames(batch: Batch, settings: Settings) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """`(graph, task_id, frame)` of each task that has candidates: selected rows in prompt order, then by rank.
 
-    Tasks are taken some at a time, so that their rows are not all held twice.
+    Holds the rows of all tasks twice, so a large batch comes in parts.
     """
-    if batch.candidates is None:
-        return
     scored = batch.candidates
-    if not scored["task"].is_sorted():  # tasks that fell back come last
-        scored = scored.sort("task", maintain_order=True)
+    if scored is None:
+        return
     early = _early_drops(batch, scored, settings.audit.max_rows_per_task)
     ids, graphs, task_ids = (
         _by_place(frame, place, name)
@@ -183,34 +181,32 @@ def context_frames(batch: Batch, settings: Settings) -> Iterator[tuple[str, str,
             (batch.tasks, "task", "task_id"),
         )
     )
-    for tasks in batch.tasks["task"].sort().to_frame().iter_slices(_TASKS_AT_ONCE):
-        first, last = tasks["task"][0], tasks["task"][-1]
-        part = pl.concat([_run(scored, first, last), _run(early, first, last)], how="diagonal").sort(_context_order())
-        rows = part.select(
-            ids.gather(part["item"]).alias("item_id"),
-            "recency",
-            "similarity",
-            "kind_priority",
-            "token_penalty",
-            "score",
-            "rank",
-            decision=pl.when(_SELECTED).then(pl.lit("selected")).otherwise(pl.lit("dropped")),
-            stage=pl.coalesce(pl.col("stage").cast(pl.String), pl.lit("select_and_pack")),
-            reason=pl.col("reason").cast(pl.String),
-            duplicate_of=ids.gather(part["duplicate_of"]),
-            shortfall_tokens="shortfall_tokens",
-            prompt_order="prompt_order",
-            text=pl.when(_SELECTED).then("text"),
-        )
-        start = 0
-        for task, count in part.group_by("task", maintain_order=True).len().iter_rows():
-            named = pl.lit(graphs[task]).alias("graph"), pl.lit(task_ids[task]).alias("task_id")
-            yield graphs[task], task_ids[task], rows.slice(start, count).select(*named, pl.all())
-            start += count
+    part = pl.concat([scored, early], how="diagonal").sort(_context_order())
+    rows = part.select(
+        graphs.gather(part["task"]),
+        task_ids.gather(part["task"]),
+        ids.gather(part["item"]),
+        "recency",
+        "similarity",
+        "kind_priority",
+        "token_penalty",
+        "score",
+        "rank",
+        decision=pl.when(_SELECTED).then(pl.lit("selected")).otherwise(pl.lit("dropped")),
+        stage=pl.coalesce(pl.col("stage").cast(pl.String), pl.lit("select_and_pack")),
+        reason=pl.col("reason").cast(pl.String),
+        duplicate_of=ids.gather(part["duplicate_of"]),
+        shortfall_tokens="shortfall_tokens",
+        prompt_order="prompt_order",
+        text=pl.when(_SELECTED).then("text"),
+    )
+    start = 0
+    for task, count in part.group_by("task", maintain_order=True).len().iter_rows():
+        yield graphs[task], task_ids[task], rows.slice(start, count)
+        start += count
 
 
 _SELECTED = pl.col("reason").is_null()
-_TASKS_AT_ONCE = 200
 
 
 def _context_order() -> pl.Expr:
@@ -224,12 +220,6 @@ def _context_order() -> pl.Expr:
         .otherwise(unranked + pl.col("item"))
     )
     return pl.col("task").cast(pl.UInt64) * (1 << 35) + within
-
-
-def _run(rows: pl.DataFrame, first: int, last: int) -> pl.DataFrame:
-    """The rows of a range of tasks, of rows sorted by task."""
-    start = rows["task"].search_sorted(first, "left")
-    return rows.slice(start, rows["task"].search_sorted(last, "right") - start)
 
 
 def _by_place(frame: pl.DataFrame, place: str, name: str) -> pl.Series:

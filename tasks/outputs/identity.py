@@ -28,8 +28,10 @@ def build_id(inputs: Iterable[Mapping[str, Any]], settings: Settings) -> str:
     return hashlib.sha256(canonical(identity)).hexdigest()[:16]
 
 
-def manifest(folder: Path, name: str, inputs: Iterable[Mapping[str, Any]], settings: Settings) -> dict[str, Any]:
-    """The manifest of the files that lie in `folder`; itself and the timings left out."""
+def manifest(
+    name: str, inputs: Iterable[Mapping[str, Any]], outputs: Iterable[Mapping[str, Any]], settings: Settings
+) -> dict[str, Any]:
+    """The manifest of a build: inputs and outputs as `path, sha256, bytes`; itself and the timings left out."""
     counter = settings.tokens.counter
     return {
         "build_id": name,
@@ -39,11 +41,7 @@ def manifest(folder: Path, name: str, inputs: Iterable[Mapping[str, Any]], setti
         "versions": {package: version(package) for package in _PACKAGES} | plugin_versions(settings),
         "tokenizer": settings.tokens.tokenizer if counter == "tiktoken" else counter,
         "margin": settings.tokens.margin,
-        "outputs": sorted_by_path(
-            {"path": path.relative_to(folder).as_posix(), **file_facts(path)}
-            for path in folder.rglob("*")
-            if path.is_file() and path.relative_to(folder).as_posix() not in (MANIFEST, TIMINGS)
-        ),
+        "outputs": sorted_by_path(row for row in outputs if row["path"] not in (MANIFEST, TIMINGS)),
     }
 
 

@@ -49,8 +49,9 @@ def existing_build(out: str, name: str) -> Path | None:
         return None
 
 
-def publish(out: str, write: Callable[[Path], Path]) -> Path:
-    """Lets a build be written into a folder of this machine and copies it below a URL; returns that folder.
+@contextmanager
+def published(out: str, name: str) -> Iterator[Path]:
+    """A folder of this machine; the build of this id that the block writes into it is copied below a URL afterwards.
 
     What dies midway leaves no manifest of this build, unless one with the same content was there; the next run
     completes it.
@@ -59,10 +60,9 @@ def publish(out: str, write: Callable[[Path], Path]) -> Path:
         OutputError: the URL cannot be reached, or refuses.
     """
     with _scratch() as folder:
-        made = write(folder)
-        _upload(_Objects(out, _not_written), made)
-        point_latest(out, made.name)
-        return made
+        yield folder
+        _upload(_Objects(out, _not_written), folder / name)
+        point_latest(out, name)
 
 
 def point_latest(out: str, name: str) -> None:

@@ -9,8 +9,6 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-
 from tasks.sources.files import InputFile, decode
 from tasks.sources.masking import MARKER
 from tasks.text import clean
@@ -18,6 +16,7 @@ from tasks.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
     from tasks.credentials import Redaction
@@ -31,6 +30,8 @@ _TICKS = re.compile(r"`+")
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     """CommonMark with tables, down to blocks and headings: what stands inside a paragraph is left as it is."""
+    from markdown_it import MarkdownIt  # a build that is found parses nothing
+
     markdown = MarkdownIt("commonmark").enable("table")
     markdown.core.ruler.enableOnly(["normalize", "block"])
     return markdown

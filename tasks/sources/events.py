@@ -84,7 +84,7 @@ def events_of(row: Mapping[str, Any], line: int | None, place: str, findings: Fi
         "task_id": _name(row, metadata, ("task_id",)),
         "graph": _name(row, metadata, ("graph", "feature")),
         "media_type": _name(row, metadata, ("media_type", "mime_type")),
-        "time": next((time for name in _TIMES if (time := microseconds(row.get(name))) is not None), None),
+        "time": next((time for name in _TIMES if name in row and (time := microseconds(row[name])) is not None), None),
         "line": line,
         "place": place,
     }
@@ -261,7 +261,11 @@ def _tags(value: object) -> tuple[str, ...]:
 
 
 def _name(row: Mapping[str, Any], metadata: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    return next((text for source in (row, metadata) for name in names if (text := name_of(source.get(name)))), None)
+    for source in (row, metadata) if metadata else (row,):
+        for name in names:
+            if (value := source.get(name)) is not None and (text := name_of(value)):
+                return text
+    return None
 
 
 def _parent(row: Mapping[str, Any], metadata: Mapping[str, Any], place: str, findings: Findings) -> str | None:

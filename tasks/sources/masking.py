@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tasks.credentials import Redaction, redact_all
 from tasks.sources.findings import Row, finding
 
-Redactor = Callable[[Sequence[str]], Sequence[Redaction]]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tasks.credentials import Redaction
+
+    Redactor = Callable[[Sequence[str]], Sequence[Redaction]]
 
 # Too short and too plain to hold a credential: most ids of events are, and each text that is scanned costs time.
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{0,15}")
@@ -25,7 +28,11 @@ MASKED = "masked"
 class Masks:
     """What remains of each text without its credentials. All distinct texts are scanned in one call."""
 
-    def __init__(self, texts: Iterable[str], redactor: Redactor = redact_all) -> None:
+    def __init__(self, texts: Iterable[str], redactor: Redactor | None = None) -> None:
+        from tasks.credentials import Redaction, redact_all  # slow to load, and a build that is found has no use for it
+
+        self._unchanged = Redaction
+        redactor = redactor or redact_all
         wanted = [text for text in dict.fromkeys(texts) if not _PLAIN.fullmatch(text)]
         redactions = redactor(wanted)
         self._changed = {
@@ -36,7 +43,7 @@ class Masks:
 
     def of(self, text: str) -> Redaction:
         """A text without its credentials, and how many there were, by rule."""
-        return self._changed.get(text) or Redaction(text, {})
+        return self._changed.get(text) or self._unchanged(text, {})
 
     def among(self, texts: Iterable[str]) -> dict[str, str]:
         """Those of the texts that hold credentials, and what remains of each."""

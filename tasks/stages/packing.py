@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
+from tasks.corpus import headings_of, lineage_of
 from tasks.layout import blocks
-from tasks.lineage import lineage, with_ancestors
-from tasks.passages import bare_headings
 from tasks.purse import UNSAID, Choice, Goods, Offer, Purse
 from tasks.terms import PRIORITIES, PRIORITY, REASONS, SECTIONS
 from tasks.tokens import TokenCounter, token_counter
@@ -44,13 +43,13 @@ def select_and_pack(batch: Batch, settings: Settings) -> Batch:
     candidates = batch.candidates
     assert candidates is not None, "scoring comes first"
     counter = token_counter(settings.tokens)
-    facts = _Facts(batch.items)
+    facts = _Facts(batch.items, headings_of(batch))
     shelves = list(_shelves(candidates, facts, settings))
-    goods = _goods(batch.items, [shelf.offered for shelf in shelves], counter, settings)
+    goods = _goods(batch, [shelf.offered for shelf in shelves], counter, settings)
     budgets = dict(batch.tasks.select("task", "budget_tokens").iter_rows())
     choices = []
     for shelf in shelves:
-        purse = Purse(goods, settings.countable(budgets[shelf.task]), counter, settings)
+        purse = Purse(goods, settings.countable(budgets[shelf.task]))
         if settings.packing.rule == "plain":
             choices.append(purse.fill_plainly(shelf.offered))
         else:
@@ -64,14 +63,14 @@ def select_and_pack(batch: Batch, settings: Settings) -> Batch:
 class _Facts:
     """What counts of each item, in arrays by its place."""
 
-    def __init__(self, items: pl.DataFrame) -> None:
+    def __init__(self, items: pl.DataFrame, headings: pl.Series) -> None:
         rows = items.select("item", pl.col("section").to_physical(), urgency=_urgency())
         places = rows["item"].to_numpy()
         size = int(places.max()) + 1 if len(places) else 0
         self.sections, self.urgency, self.heads = (np.zeros(size, kind) for kind in (np.int8, np.int8, np.bool_))
         self.sections[places] = rows["section"].to_numpy()
         self.urgency[places] = rows["urgency"].to_numpy()
-        self.heads[bare_headings(items)["item"].to_numpy()] = True
+        self.heads[headings.to_numpy()] = True
 
 
 @dataclass(frozen=True)
@@ -130,14 +129,13 @@ def _urgency() -> pl.Expr:
     return pl.when(pl.col("source") == "rules").then(urgency).otherwise(pl.lit(0, pl.UInt8))
 
 
-def _goods(
-    items: pl.DataFrame, offered: Sequence[NDArray[np.uint32]], counter: TokenCounter, settings: Settings
-) -> Goods:
+def _goods(batch: Batch, offered: Sequence[NDArray[np.uint32]], counter: TokenCounter, settings: Settings) -> Goods:
     """What each item costs that is offered to any task, or that such an item descends from."""
-    seen = pl.concat([pl.Series(dtype=pl.UInt32), *map(pl.Series, offered)]).unique()
-    wanted = with_ancestors(items, seen).select("item", "text", "section", "kind", "tokens")
+    family = lineage_of(batch).select("item", "parent")
+    wanted = batch.items.select("item", "text", "section", "kind", "tokens").join(
+        family.join(_with_ancestors(family, offered), on="item", how="semi"), on="item", maintain_order="left"
+    )
     drawn = wanted.join(blocks(wanted.select("item", "text", "section", "kind"), settings.render), on="item")
-    drawn = drawn.join(lineage(items).select("item", "parent"), on="item")
     costs = counter.count([block + "\n\n" for block in drawn["block"]])
     return Goods(
         {
@@ -147,8 +145,24 @@ def _goods(
                 costs,
                 strict=True,
             )
-        }
+        },
+        counter,
+        settings,
     )
+
+
+def _with_ancestors(family: pl.DataFrame, offered: Sequence[NDArray[np.uint32]]) -> pl.DataFrame:
+    """`item`: all that are offered, and what they descend from."""
+    parent_of = np.arange(1 + int(family["item"].max() or 0), dtype=np.uint32)  # type: ignore[arg-type]
+    links = family.drop_nulls("parent")
+    parent_of[links["item"].to_numpy()] = links["parent"].to_numpy()
+    known = np.zeros(len(parent_of), np.bool_)
+    reached = np.concatenate([np.empty(0, np.uint32), *offered])
+    while len(reached):
+        known[reached] = True
+        above = parent_of[reached]
+        reached = np.unique(above[~known[above]])
+    return pl.DataFrame({"item": np.flatnonzero(known).astype(np.uint32)})
 
 
 def _marked(

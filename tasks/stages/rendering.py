@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch, Prompts, frame_of
+from tasks.corpus import lineage_of
 from tasks.layout import END, LEAD, LEADING, PINNED, PROMPT_BYTES, SEPARATOR, compose, label, labelled, title, units
-from tasks.lineage import lineage
 from tasks.terms import SECTIONS
 from tasks.tokens import TokenCounter, token_counter
 
@@ -62,7 +62,7 @@ def render_context(batch: Batch, settings: Settings) -> Batch:
     """
     candidates = batch.candidates
     assert candidates is not None, "scoring comes first"
-    relations = lineage(batch.items).select("item", "parent", "order")
+    relations = lineage_of(batch).select("item", "parent", "order")
     facts = batch.items.select("item", "section", "kind").join(relations, on="item")
     chosen = (
         candidates.filter(pl.col("reason").is_null())

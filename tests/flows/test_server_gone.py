@@ -39,7 +39,7 @@ main()
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [("tasks.making", "load"), ("tasks.making", "write_build")], ids=["loading", "writing"]
+    ("module", "name"), [("tasks.making", "load"), ("tasks.making", "keep_counts")], ids=["loading", "writing"]
 )
 def test_in_the_middle_of(alone, built, sample, tmp_path, module, name):
     out = tmp_path / "out"

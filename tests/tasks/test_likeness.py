@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.likeness import likeness
+from tasks.lineage import lineage
 from tasks.settings import load_settings
 from tasks.text import jaccard, token_table
 from tests.tasks.batches import batch, said
@@ -26,7 +27,7 @@ def test_edges_are_those_of_a_plain_comparison(words, data):
     chosen = load_settings(dedup={"threshold": threshold, "guards": False})
     items = batch([said(f"e{number:02}", " ".join(sorted(own))) for number, own in enumerate(sets)]).items
     table = token_table(items.select(pl.col("item").alias("id"), "text"), "unicode").rename({"id": "item"})
-    found = likeness(items, table, chosen)
+    found = likeness(items, table, lineage(items), chosen)
     item_of = {row["class"]: row["item"] for row in found.classes.to_dicts()}
     edges = {(item_of[loser], item_of[winner]) for loser, winner in found.edges.iter_rows()}
     plain = {

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tasks.outputs.identity import MANIFEST, build_id, canonical, is_complete, manifest
+from tasks.outputs.identity import MANIFEST, build_id, canonical, file_facts, is_complete, manifest
 from tasks.settings import load_settings
 
 INPUTS = [{"path": "b.json", "sha256": "1" * 64, "bytes": 3}, {"path": "a.md", "sha256": "2" * 64, "bytes": 4}]
@@ -69,7 +69,8 @@ class TestCompleteness:
         (tmp_path / "prompts").mkdir()
         (tmp_path / "prompts" / "x.md").write_text("text")
         (tmp_path / "timings.parquet").write_text("whatever")
-        (tmp_path / MANIFEST).write_text(json.dumps(manifest(tmp_path, "0" * 16, INPUTS, load_settings())))
+        outputs = [{"path": path, **file_facts(tmp_path / path)} for path in ("prompts/x.md", "timings.parquet")]
+        (tmp_path / MANIFEST).write_text(json.dumps(manifest("0" * 16, INPUTS, outputs, load_settings())))
         return tmp_path
 
     def test_a_folder_as_it_was_written(self, folder):
@@ -102,11 +103,10 @@ class TestCompleteness:
         assert not is_complete(tmp_path / "nowhere")
 
 
-def test_a_manifest_lists_what_went_in_and_came_out(tmp_path):
-    (tmp_path / "a.txt").write_bytes(b"abc")
-    found = manifest(tmp_path, "0" * 16, INPUTS, load_settings())
+def test_a_manifest_lists_what_went_in_and_came_out():
+    outputs = [{"path": path, "sha256": hashlib.sha256(b"abc").hexdigest(), "bytes": 3} for path in ("b.txt", "a.txt")]
+    found = manifest("0" * 16, INPUTS, outputs, load_settings())
     assert [row["path"] for row in found["inputs"]] == ["a.md", "b.json"]
-    assert found["outputs"] == [{"path": "a.txt", "sha256": hashlib.sha256(b"abc").hexdigest(), "bytes": 3}]
+    assert found["outputs"] == outputs[::-1]
     assert list(found) == ["build_id", "prebrief", "inputs", "settings", "versions", "tokenizer", "margin", "outputs"]
     assert "run" not in found["settings"]
-    assert str(tmp_path) not in json.dumps(found)

@@ -24,7 +24,7 @@ from tasks.building import build
 from tasks.errors import BuildMissingError, OutputError, SettingsError
 from tasks.outputs.places import as_place
 from tasks.outputs.reader import find_build
-from tasks.outputs.remote import existing_build, fetch_build, point_latest, publish
+from tasks.outputs.remote import existing_build, fetch_build, point_latest, published
 from tasks.settings import load_settings
 from tests.buckets import buckets_in_environment
 from tests.swarms import Built, build_swarm, event, task, write_swarm
@@ -84,7 +84,8 @@ def bring(built: Built, url: str) -> bool:
     if existing_build(url, built.path.name):
         point_latest(url, built.path.name)
         return False
-    publish(url, lambda folder: Path(shutil.copytree(built.path, folder / built.path.name)))
+    with published(url, built.path.name) as folder:
+        shutil.copytree(built.path, folder / built.path.name)
     return True
 
 

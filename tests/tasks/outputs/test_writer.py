@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks import pipeline
 from tasks.building import build
 from tasks.errors import OutputError
 from tasks.outputs import writer
@@ -73,7 +74,7 @@ class TestRunsThatDie:
         def full(*_args, **_kwargs):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(writer, "_write_artifacts", full)
+        monkeypatch.setattr(writer._Files, "write", full)
         with pytest.raises(OutputError, match=r"No space left on device.*another --out"):
             run(request_of("Logout"), out)
         assert listing(out) == sorted([first.path.name, "latest"])
@@ -101,6 +102,41 @@ class TestRunsThatDie:
             assert alive.is_dir()
         finally:
             os.close(lock)
+
+
+class TestWritingWhileTheStagesRun:
+    """Shards are written as they are done; the bytes are those of a build that is written at the end."""
+
+    def test_gives_the_same_bytes_whatever_the_shards(self, request_of, out, tmp_path):
+        whole = build(request_of(), load_settings(), out)
+        parts = build(request_of(), load_settings(run={"shard_pairs": 1}), tmp_path / "parts")
+        assert Built(parts.path).bytes() == Built(whole.path).bytes()
+
+    def test_a_task_that_breaks_a_late_stage_is_written_from_its_fallback(self, request_of, out, monkeypatch):
+        broken = pipeline.STAGES[-1]
+
+        def once(batch, settings):
+            alone = batch.tasks["task_id"].to_list() == ["T-1"]
+            fallen_back = alone and set(batch.candidates["similarity"]) == {0.0}
+            if "T-1" in batch.tasks["task_id"] and not fallen_back:
+                raise ValueError("no")
+            return broken(batch, settings)
+
+        once.__name__ = broken.__name__
+        monkeypatch.setattr(pipeline, "STAGES", (*pipeline.STAGES[:-1], once))
+        built = run(request_of(), out)
+        assert built.status("T-1") == "fallback"
+        assert built.status("odd id/..") == "ok"
+        assert built.problems() == []
+
+    def test_an_error_of_the_background_is_the_builds_error(self, request_of, out, monkeypatch):
+        def refused(*_args, **_kwargs):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(writer.BuildWriter, "_write_tasks", refused)
+        with pytest.raises(OutputError, match="Permission denied"):
+            run(request_of(), out)
+        assert listing(out) == []
 
 
 class TestReuse:
