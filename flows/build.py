@@ -17,22 +17,21 @@ from prefect.events import emit_event
 
 from flows.progress import reporting
 from flows.runners import spread_on
-from tasks.building import Built, built_at, listing
+from tasks.building import build
 from tasks.making import finish, load_batch, writing
-from tasks.outputs.identity import build_id
-from tasks.outputs.places import as_place, existing_build, point_latest
+from tasks.outputs.places import as_place
 from tasks.outputs.reader import BuildFolder
 from tasks.outputs.summary import build_summary, stage_summary
 from tasks.pipeline import Run, prefect_call, unwalked
 from tasks.settings import Settings, find_settings_file, load_settings
-from tasks.sources.files import absolute
-from tasks.sources.inputs import Inputs, Request, discover
+from tasks.sources.inputs import Inputs, Request
 from tasks.stores.remote import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasks.batch import Batch
+    from tasks.building import Make
     from tasks.outputs.writer import BuildWriter
     from tasks.pipeline import Spread
 
@@ -83,7 +82,8 @@ def build_contexts(
         commands=Path(commands) if commands else None,
         tools=Path(tools) if tools else None,
     )
-    built = _build(request, settings, as_place(out), spread_on(runner, address) if runner else None)
+    spread = spread_on(runner, address) if runner else None
+    built = build(request, settings, as_place(out), make=_making(settings, spread))
     folder = BuildFolder(built.path)
     path = shown(built.url) if built.url else str(built.path.resolve())
     outcome = {"path": path, "fresh": built.fresh, **build_summary(folder)}
@@ -91,21 +91,19 @@ def build_contexts(
     return outcome
 
 
-def _build(request: Request, settings: Settings, out: Path | str, spread: Spread | None) -> Built:
-    out = out if isinstance(out, str) else absolute(out)  # a plugin may move the working folder
-    inputs = discover(request, settings)
-    listed = listing(inputs)
-    name = build_id(listed, settings)
-    if found := existing_build(out, name):
-        point_latest(out, name)
-        return built_at(out, found, fresh=False)
-    run = Run(settings, call=reporting(prefect_call(), _progress_artifact()), spread=spread)
-    holder: list[Batch] = []
-    load_inputs(unwalked(run), unwalked(inputs), unwalked(holder))
-    batch = holder.pop()
-    with writing(run, batch.tasks, name, out) as files:
-        write_outputs(unwalked(run), unwalked(run(batch)), unwalked(files), unwalked(listed))
-    return built_at(out, files.place, fresh=True)
+def _making(settings: Settings, spread: Spread | None) -> Make:
+    """Makes a build of Prefect tasks: one that loads, one a stage (and shard), one that writes."""
+
+    def make(inputs: Inputs, name: str, listed: list[dict[str, Any]], place: Path | str) -> Path:
+        run = Run(settings, call=reporting(prefect_call(), _progress_artifact()), spread=spread)
+        holder: list[Batch] = []
+        load_inputs(unwalked(run), unwalked(inputs), unwalked(holder))
+        batch = holder.pop()
+        with writing(run, batch.tasks, name, place) as files:
+            write_outputs(unwalked(run), unwalked(run(batch)), unwalked(files), unwalked(listed))
+        return files.place
+
+    return make
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)

@@ -5,6 +5,7 @@ Every command is thin over functions that people may call themselves. Heavy impo
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -54,6 +55,7 @@ app.add_typer(artifacts, name="artifact")
 
 def main() -> None:
     """The console script."""
+    gc.set_threshold(100_000, 50, 50)  # a build makes millions of objects and hardly a cycle
     app()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +31,17 @@ class Built:
     url: str | None = field(default=None, repr=False)  # it may say who logs in
 
 
-def build(request: Request, settings: Settings, out: Path | str, *, call: Call | None = None) -> Built:
+#: Makes a build that is not there yet: (inputs, its id, what went in, place) -> where it lies on this machine.
+Make = Callable[["Inputs", str, list[dict[str, Any]], "Path | str"], "Path"]
+
+
+def build(
+    request: Request, settings: Settings, out: Path | str, *, call: Call | None = None, make: Make | None = None
+) -> Built:
     """Builds every task of the graphs, or finds the complete build of the same inputs and settings.
 
     `out` is a folder, or a URL that fsspec reaches. `call` calls the stages; someone who watches a build puts something
-    around it.
+    around it. `make` does all the work, for someone who has it done elsewhere.
 
     Raises:
         InputError: there is no readable graph.
@@ -50,6 +57,18 @@ def build(request: Request, settings: Settings, out: Path | str, *, call: Call |
     if found := existing_build(place, name):
         point_latest(place, name)
         return built_at(out, found, fresh=False)
+    made = make(inputs, name, listed, place) if make else _make(inputs, name, listed, place, settings, call)
+    return built_at(out, made, fresh=True)
+
+
+def _make(
+    inputs: Inputs,
+    name: str,
+    listed: list[dict[str, Any]],
+    place: Path | str,
+    settings: Settings,
+    call: Call | None,
+) -> Path:
     from tasks.making import finish, load_batch, writing  # frames, stages: a build that is found needs none of them
     from tasks.pipeline import Run
 
@@ -57,7 +76,7 @@ def build(request: Request, settings: Settings, out: Path | str, *, call: Call |
     batch = load_batch(run, inputs)
     with writing(run, batch.tasks, name, place) as files:
         finish(run, run(batch), files, listed)
-    return built_at(out, files.place, fresh=True)
+    return files.place
 
 
 def built_at(out: Path | str, path: Path, *, fresh: bool) -> Built:

@@ -187,7 +187,8 @@ def _views(batch: Batch, facts: Facts) -> Iterator[_View]:
     """The tasks that have candidates. An item is in one of a task's pools, or added to the task."""
     history: dict[int, Places] = {}
     others: dict[int, Places] = {}
-    for pool, items in _grouped(batch.pools, "pool"):
+    seen_pools = batch.pools.join(batch.memberships, on="pool", how="semi")  # those of other shards are many
+    for pool, items in _grouped(seen_pools, "pool"):
         events = facts.history[items]
         for kept, part in ((history, items[events]), (others, items[~events])):
             if len(part):
