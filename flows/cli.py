@@ -25,6 +25,8 @@ from flows.console import (
     Build,
     Json,
     build_at,
+    naming_what_the_system_refuses,
+    open_what_is_closed,
     print_facts,
     print_json,
     print_table,
@@ -56,7 +58,9 @@ app.add_typer(artifacts, name="artifact")
 def main() -> None:
     """The console script."""
     gc.set_threshold(100_000, 50, 50)  # a build makes millions of objects and hardly a cycle
-    app()
+    open_what_is_closed()
+    with naming_what_the_system_refuses():  # what is printed outside of the commands, too: help, mistaken usage
+        app()
 
 
 # ---- building ---------------------------------------------------------------------------------------------------

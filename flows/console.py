@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager, suppress
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 
 import typer
@@ -13,8 +15,7 @@ import typer
 from tasks.errors import PrebriefError, SystemRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tasks.outputs.reader import BuildFolder
 
@@ -33,23 +34,41 @@ def sentences(command: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
+        with naming_what_the_system_refuses():
             try:
                 command(*args, **kwargs)
-            finally:
-                _flush()  # what cannot be printed is noticed here, not at the end of the process
-        except PrebriefError as error:
-            _refuse(error, as_json=bool(kwargs.get("as_json")))
-        except BrokenPipeError:
-            _print_no_more()
-            raise typer.Exit(GOOD) from None
-        except OSError as error:
-            what = error.strerror or type(error).__name__
-            place = f" ({error.filename})" if error.filename else ""
-            _print_no_more()
-            _refuse(SystemRefusedError(f"the system says: {what}{place}; see to it and run again."), as_json=False)
+            except PrebriefError as error:
+                _refuse(error, as_json=bool(kwargs.get("as_json")))
 
     return run
+
+
+@contextmanager
+def naming_what_the_system_refuses() -> Iterator[None]:
+    """Ends the process with one sentence and exit code 2 where the system refuses something: a disk is full, say.
+
+    That nobody reads on, as after `| head -1`, is no error: the process ends well and says nothing.
+    """
+    try:
+        try:
+            yield
+        finally:
+            _flush()  # what cannot be printed is noticed here, not at the end of the process
+    except BrokenPipeError:
+        _print_no_more()
+        raise SystemExit(GOOD) from None
+    except OSError as error:
+        what = error.strerror or type(error).__name__
+        place = f" ({error.filename})" if error.filename else ""
+        _print_no_more()
+        _refuse(SystemRefusedError(f"the system says: {what}{place}; see to it and run again."), as_json=False)
+
+
+def open_what_is_closed() -> None:
+    """Gives a process that was started without stdout or stderr, as by `>&-`, one that takes all and keeps nothing."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open until the end
 
 
 def _flush() -> None:
@@ -66,8 +85,9 @@ def _refuse(error: PrebriefError, *, as_json: bool) -> NoReturn:
     if as_json:
         print_json({"error": {"code": error.code, "message": str(error)}})
     else:
-        sys.stderr.write(f"error {error.code}: {error}\n")
-    raise typer.Exit(WRONG) from None
+        with suppress(OSError):  # where nothing can be said, the exit code says it
+            sys.stderr.write(f"error {error.code}: {error}\n")
+    raise SystemExit(WRONG) from None
 
 
 def build_at(place: Path | str) -> BuildFolder:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasks.errors import PrebriefError
 from tasks.outputs.places import folder_lock
+from tasks.scratch import scratch_folder
 from tasks.tokens import cache_folder
 
 if TYPE_CHECKING:
@@ -119,9 +117,7 @@ def _own_home(*, cache: bool) -> Path:
             cache = False
         else:
             return home.absolute()
-    home = Path(tempfile.mkdtemp(prefix="prebrief-prefect-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)  # registered first, so it runs after the server's end
-    return home
+    return scratch_folder("prefect")  # before Prefect is imported, so that it goes after the server's end
 
 
 def _start_server() -> None:

@@ -31,7 +31,7 @@ from tasks.commands import (
 from tasks.errors import CommandError
 from tasks.regular import is_folder
 from tasks.settings import ReadingSettings
-from tasks.sources.files import InputFile, exists, read_input, read_inside
+from tasks.sources.files import Allowance, InputFile, exists, read_input, read_inside
 from tasks.sources.findings import Row, Severity, finding, shown
 from tasks.text import one_line
 
@@ -128,7 +128,7 @@ class _Run:
 
     def read(self, path: Path) -> bytes | None:
         """The bytes of a file, or None and a finding."""
-        file = read_input(path, path.name, ReadingSettings().max_bytes)
+        file = read_input(path, path.name, Allowance(ReadingSettings().max_bytes))
         if isinstance(file, InputFile):
             return file.data
         self.findings.append(file)
@@ -328,7 +328,7 @@ def load_command(name: str, folder: Path, *, details: bool = False) -> Loaded:
 
 
 def _read_part(path: Path, folder: Path) -> bytes:
-    file = read_inside(path, folder, path.name, ReadingSettings().max_bytes)
+    file = read_inside(path, folder, path.name, Allowance(ReadingSettings().max_bytes))
     if isinstance(file, InputFile):
         return file.data
     reason = file["message"].removesuffix("; it was left out.")

@@ -35,6 +35,7 @@ class TooLargeError(OSError):
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(errno.EFBIG, f"it is larger than {max_bytes} bytes")
+        self.max_bytes = max_bytes
 
 
 def read_regular(path: Path, max_bytes: int | None = MOST_BYTES) -> bytes:

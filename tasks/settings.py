@@ -203,6 +203,9 @@ class ReadingSettings(_Section):
     """What is read at all."""
 
     max_bytes: int = Field(default=MOST_BYTES, gt=0, description="A larger input file is left out, with a finding.")
+    max_total_bytes: int = Field(
+        default=16 * MOST_BYTES, gt=0, description="So is a file with which all inputs together would be larger."
+    )
 
 
 class RunSettings(_Section):

@@ -10,14 +10,15 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import sys
-import tempfile
 from abc import ABCMeta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tasks.errors import BuildMissingError, PrebriefError
 from tasks.regular import read_regular
+from tasks.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,10 +142,13 @@ class PrebriefContext:
             data = _bytes(path)
             if _is_graph(data, task_graph):
                 return BuildFolder(build(Request(graphs=(path,)), settings, out).path.resolve())
-        with tempfile.TemporaryDirectory(prefix="prebrief-") as folder:
-            path = Path(folder) / "task-graph.json"
+        folder = scratch_folder("plan")
+        try:
+            path = folder / "task-graph.json"
             path.write_text(json.dumps(task_graph, ensure_ascii=False), "utf-8", "surrogatepass")
             return BuildFolder(build(Request(graphs=(path,)), settings, out).path.resolve())
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _falls_back(self) -> bool:
         if self._fallback is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tasks.errors import OutputError, SettingsError
 from tasks.outputs.identity import is_complete
+from tasks.scratch import clear_scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +77,7 @@ def refusing(out: Path) -> Iterator[None]:
 
 def point_latest(out: Path | str, name: str) -> None:
     """Makes `latest` the build of this id, in one step, and clears what runs that died left behind."""
+    clear_scratch()
     if isinstance(out, str):
         from tasks.outputs import remote
 

@@ -5,25 +5,24 @@ What reads a build reads files, so a build is made in a folder of this machine a
 
 from __future__ import annotations
 
-import atexit
 import json
 import posixpath
 import re
 import shutil
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tasks.errors import BuildMissingError, OutputError, PrebriefError
 from tasks.outputs.identity import MANIFEST, TIMINGS, file_facts
 from tasks.outputs.places import LATEST, below
+from tasks.scratch import scratch_folder
 from tasks.stores.remote import cause, said, shown
 from tasks.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
 _THREADS = 8  # requests under way at once: each waits for a server most of its time
 _ARTIFACTS = "artifacts"  # the folder that is for its owner alone
@@ -125,10 +124,9 @@ def _has(folder: Path, manifest: bytes) -> bool:
 def _scratch() -> Iterator[Path]:
     """A folder for this user alone that goes when the process ends; at once where an error ends the block."""
     try:
-        folder = Path(tempfile.mkdtemp(prefix="prebrief-"))
+        folder = scratch_folder("build")
     except OSError as error:
         raise OutputError(f"no temporary folder can be made ({error.strerror}); free space or set TMPDIR.") from error
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     try:
         yield folder
     except BaseException:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tasks.sources.files import Allowance
     from tasks.sources.masking import Masks
 
 _SOURCE = "commands"  # also what the items' ids begin with
@@ -56,7 +57,9 @@ class CommandText:
         )
 
 
-def find_commands(folder: Path, label_of: Callable[[Path], str], max_bytes: int) -> tuple[list[CommandFile], list[Row]]:
+def find_commands(
+    folder: Path, label_of: Callable[[Path], str], allowance: Allowance
+) -> tuple[list[CommandFile], list[Row]]:
     """The command files right in a folder, by name, hidden ones left out.
 
     Of a split command the core and the details are read as one text, and the `NAME.md` that the split wrote is not. A
@@ -74,7 +77,7 @@ def find_commands(folder: Path, label_of: Callable[[Path], str], max_bytes: int)
     read: dict[str, dict[str, InputFile]] = {}
     for path in paths:
         suffix = next(ending for ending in (CORE_SUFFIX, DETAILS_SUFFIX, SUFFIX) if path.name.endswith(ending))
-        file = read_inside(path, folder, label_of(path), max_bytes)
+        file = read_inside(path, folder, label_of(path), allowance)
         if isinstance(file, InputFile):
             read.setdefault(path.name.removesuffix(suffix), {})[suffix] = file
         else:

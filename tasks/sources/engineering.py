@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from tasks.sources.files import Allowance
     from tasks.sources.masking import Masks
 
 #: The columns of a row that hold text from the file, in which credentials are masked.
@@ -53,7 +54,7 @@ class EngineeringRead:
 
 
 def find_engineering(
-    folder: Path, label_of: Callable[[Path], str], max_bytes: int, *, within: tuple[str, ...] = (ENGINEERING,)
+    folder: Path, label_of: Callable[[Path], str], allowance: Allowance, *, within: tuple[str, ...] = (ENGINEERING,)
 ) -> tuple[list[InputFile], list[Row]]:
     """The YAML files right in a folder and in these folders within it, by name; hidden ones left out."""
     files: list[InputFile] = []
@@ -69,7 +70,7 @@ def find_engineering(
         for name in names:
             if name.startswith("."):
                 continue
-            file = read_inside(place / name, folder, label_of(place / name), min(max_bytes, _MOST_BYTES))
+            file = read_inside(place / name, folder, label_of(place / name), allowance, _MOST_BYTES)
             if isinstance(file, InputFile):
                 files.append(file)
             else:

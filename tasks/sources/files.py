@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from tasks.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from tasks.settings import ReadingSettings
 
 _SAMPLE = 4096  # bytes that tell UTF-16 without a mark from other encodings
 _NUL_SHARE = 0.3  # of every second byte; Latin text in UTF-16 has nearly all
@@ -42,12 +45,53 @@ class InputFile:
         return cls(label, data, hashlib.sha256(data).hexdigest())
 
 
-def read_input(path: Path, label: str, max_bytes: int) -> InputFile | Row:
-    """A regular file of at most `max_bytes`, or the finding that says why it is left out. Never waits on a pipe."""
+class Allowance:
+    """How many bytes may be read: of any one file, and still of all files together."""
+
+    def __init__(self, file: int, together: int = sys.maxsize) -> None:
+        """Args: file: the limit for each; together: that for all."""
+        self.file = file
+        self._together = self._left = together
+
+    @classmethod
+    def of(cls, reading: ReadingSettings) -> Allowance:
+        """What a build may read."""
+        return cls(reading.max_bytes, reading.max_total_bytes)
+
+    def read(self, path: Path, most: int) -> bytes:
+        """The bytes of a regular file of at most `most`, which count from now on.
+
+        Raises:
+            PastTotalError: it fits by itself, but not with what was read before.
+            OSError: what `read_regular` raises.
+        """
+        try:
+            data = read_regular(path, min(most, self._left))
+        except TooLargeError as error:
+            if path.stat().st_size > most or self._left >= most:
+                raise
+            raise PastTotalError(self._together) from error
+        self._left -= len(data)
+        return data
+
+
+class PastTotalError(TooLargeError):
+    """A file holds more bytes than may be read of all files together."""
+
+
+def read_input(path: Path, label: str, allowance: Allowance, most: int | None = None) -> InputFile | Row:
+    """A regular file within the limits, or the finding that says why it is left out. Never waits on a pipe.
+
+    `most` is a limit to this file where a smaller one than that of the settings makes sense.
+    """
+    max_bytes = allowance.file if most is None else min(most, allowance.file)
     try:
-        return InputFile.of(label, read_regular(path, max_bytes))
+        return InputFile.of(label, allowance.read(path, max_bytes))
     except NotAFileError as error:
         return finding("error", "INPUT_NOT_A_FILE", label, f"It is {error.kind}, not a file; it was left out.")
+    except PastTotalError as error:
+        message = f"With it, all inputs would be larger than {error.max_bytes} bytes (reading.max_total_bytes)"
+        return finding("error", "INPUT_TOO_LARGE", label, f"{message}; it was left out.")
     except TooLargeError:
         message = f"It is larger than {max_bytes} bytes (reading.max_bytes); it was left out."
         return finding("error", "INPUT_TOO_LARGE", label, message)
@@ -58,7 +102,7 @@ def read_input(path: Path, label: str, max_bytes: int) -> InputFile | Row:
         return finding("error", "INPUT_UNREADABLE", label, f"It cannot be read ({reason}); it was left out.")
 
 
-def read_inside(path: Path, folder: Path, label: str, max_bytes: int) -> InputFile | Row:
+def read_inside(path: Path, folder: Path, label: str, allowance: Allowance, most: int | None = None) -> InputFile | Row:
     """`read_input` for a file that was found, not named: no link may lead out of the folder that was."""
     try:
         inside = path.resolve().is_relative_to(folder.resolve())
@@ -67,7 +111,7 @@ def read_inside(path: Path, folder: Path, label: str, max_bytes: int) -> InputFi
     if not inside:
         message = "A link leads outside the folder that was named; it was left out."
         return finding("error", "INPUT_OUTSIDE", label, message)
-    return read_input(path, label, max_bytes)
+    return read_input(path, label, allowance, most)
 
 
 def exists(path: Path) -> bool:

@@ -11,7 +11,7 @@ from tasks.resources import bundled_rules
 from tasks.scopes import CORE, ENGINEERING, SCOPE_FILES
 from tasks.sources.commands import CommandFile, find_commands
 from tasks.sources.engineering import find_engineering
-from tasks.sources.files import InputFile, Labels, absolute, exists, read_input, read_inside
+from tasks.sources.files import Allowance, InputFile, Labels, absolute, exists, read_input, read_inside
 from tasks.sources.findings import Row, finding
 from tasks.sources.plan_files import Plan, PlanFile, named_plans, read_plan
 from tasks.sources.plans import DEFAULT
@@ -104,7 +104,8 @@ def discover(request: Request, settings: Settings) -> Inputs:
     """
     findings: list[Row] = []
     cwd = absolute(request.cwd)
-    named = named_plans([cwd / path for path in request.graphs], settings)
+    allowance = Allowance.of(settings.reading)
+    named = named_plans([cwd / path for path in request.graphs], settings, allowance)
     labels = Labels(_folders(request, named, settings, cwd), cwd)
     if request.specs is not None and not is_folder(folder := cwd / fixed_part(request.specs)):
         message = "There is no such folder; specs are looked for beside their graphs."
@@ -112,17 +113,20 @@ def discover(request: Request, settings: Settings) -> Inputs:
     graphs: list[PlanFile] = []
     specs: list[SpecFile] = []
     for plan in sorted(named, key=lambda plan: labels.of(plan.path)):
-        graph, odd = read_plan(plan, labels.of, settings)
+        graph, odd = read_plan(plan, labels.of, settings, allowance)
         findings += odd
         if graph is not None:
             graphs.append(graph)
-            specs += _specs(plan, graph, request, labels, settings, findings)
-    rules = _rules(request, cwd, labels, settings, findings) if settings.rules.enabled else []
-    engineering = _engineering(request, cwd, labels, settings, findings) if settings.rules.enabled else []
+            specs += _specs(plan, graph, request, labels, allowance, findings)
+    rules: list[RuleFile] = []
+    engineering: list[InputFile] = []
+    if settings.rules.enabled:
+        rules = _rules(request, cwd, labels, settings, allowance, findings)
+        engineering = _engineering(request, cwd, labels, settings, allowance, findings)
     findings += _elsewhere(settings)
-    logs = _read_named(request.history, cwd, labels, settings, findings)
-    commands = _commands(request, cwd, labels, settings, findings)
-    tools = _read_named(filter(None, [request.tools]), cwd, labels, settings, findings)
+    logs = _read_named(request.history, cwd, labels, allowance, findings)
+    commands = _commands(request, cwd, labels, allowance, findings)
+    tools = _read_named(filter(None, [request.tools]), cwd, labels, allowance, findings)
     return Inputs(
         graphs=tuple(graphs),
         specs=tuple(sorted(specs, key=lambda spec: (spec.graph, SECTIONS.index(spec.section)))),
@@ -155,7 +159,7 @@ def _folders(request: Request, plans: Iterable[Plan], settings: Settings, cwd: P
 
 
 def _read_named(
-    paths: Iterable[Path], cwd: Path, labels: Labels, settings: Settings, findings: list[Row]
+    paths: Iterable[Path], cwd: Path, labels: Labels, allowance: Allowance, findings: list[Row]
 ) -> list[tuple[Path, InputFile]]:
     """The files that can be read, sorted by label."""
     given = [absolute(cwd / path) for path in paths]
@@ -164,7 +168,7 @@ def _read_named(
         label = labels.of(path)
         if given.count(path) > 1:
             findings.append(finding("info", "INPUT_REPEATED", label, "It was named more than once and read once."))
-        file = read_input(path, label, settings.reading.max_bytes)
+        file = read_input(path, label, allowance)
         if isinstance(file, InputFile):
             found.append((path, file))
         else:
@@ -173,13 +177,13 @@ def _read_named(
 
 
 def _specs(
-    plan: Plan, graph: PlanFile, request: Request, labels: Labels, settings: Settings, findings: list[Row]
+    plan: Plan, graph: PlanFile, request: Request, labels: Labels, allowance: Allowance, findings: list[Row]
 ) -> list[SpecFile]:
     """The documents of a plan: those that its format has a place for, and those that a folder of specs holds."""
     documents = list(graph.documents)
     if plan.format.name == DEFAULT or request.specs is not None:
         paths = spec_paths(plan.path, graph.read.feature, request.specs, absolute(request.cwd))
-        beside, odd = find_specs(paths, labels.of, settings.reading.max_bytes)
+        beside, odd = find_specs(paths, labels.of, allowance)
         findings += odd
         documents += beside
     if not documents:
@@ -188,7 +192,9 @@ def _specs(
     return [SpecFile(document, graph.label, section) for section, document in documents]
 
 
-def _rules(request: Request, cwd: Path, labels: Labels, settings: Settings, findings: list[Row]) -> list[RuleFile]:
+def _rules(
+    request: Request, cwd: Path, labels: Labels, settings: Settings, allowance: Allowance, findings: list[Row]
+) -> list[RuleFile]:
     """The rule files of all scopes that the rule set has, sorted by label."""
     folder = bundled_rules() if request.rules is None else cwd / request.rules
     label = _BUNDLED if request.rules is None else labels.of(folder)
@@ -201,7 +207,7 @@ def _rules(request: Request, cwd: Path, labels: Labels, settings: Settings, find
         if scope in settings.rules.loaded_elsewhere or not exists(path):
             continue
         name = f"{_BUNDLED}/{place}" if request.rules is None else labels.of(path)
-        file = read_inside(path, folder, name, settings.reading.max_bytes)
+        file = read_inside(path, folder, name, allowance)
         if isinstance(file, InputFile):
             found.append(RuleFile(file, scope, place))
         else:
@@ -220,7 +226,7 @@ def _elsewhere(settings: Settings) -> list[Row]:
 
 
 def _engineering(
-    request: Request, cwd: Path, labels: Labels, settings: Settings, findings: list[Row]
+    request: Request, cwd: Path, labels: Labels, settings: Settings, allowance: Allowance, findings: list[Row]
 ) -> list[InputFile]:
     """The files of engineering rules: of the folder set for them, else of the rules folder that was named."""
     own = settings.rules.engineering
@@ -229,17 +235,17 @@ def _engineering(
         return []
     if ENGINEERING in settings.rules.loaded_elsewhere:
         return []
-    files, odd = find_engineering(cwd / place, labels.of, settings.reading.max_bytes)
+    files, odd = find_engineering(cwd / place, labels.of, allowance)
     findings += odd
     return sorted(files, key=lambda file: file.label)
 
 
 def _commands(
-    request: Request, cwd: Path, labels: Labels, settings: Settings, findings: list[Row]
+    request: Request, cwd: Path, labels: Labels, allowance: Allowance, findings: list[Row]
 ) -> list[CommandFile]:
     """The command files of the folder that was named, by name."""
     if request.commands is None:
         return []
-    commands, odd = find_commands(cwd / request.commands, labels.of, settings.reading.max_bytes)
+    commands, odd = find_commands(cwd / request.commands, labels.of, allowance)
     findings += odd
     return commands

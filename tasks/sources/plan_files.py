@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tasks.errors import InputError
 from tasks.regular import is_folder
 from tasks.sources.documents import read_document
-from tasks.sources.files import InputFile, absolute, decode, exists, read_input, read_inside
+from tasks.sources.files import Allowance, InputFile, absolute, decode, exists, read_input, read_inside
 from tasks.sources.findings import Row, finding
 from tasks.sources.masking import MARKER, MASKED, strings_of
 from tasks.sources.plans import default_format, formats, found_in, named_so, recognised
@@ -77,17 +77,19 @@ class PlanFile:
         return self.files[0].label
 
 
-def named_plans(paths: Iterable[Path], settings: Settings) -> list[Plan]:
+def named_plans(paths: Iterable[Path], settings: Settings, allowance: Allowance | None = None) -> list[Plan]:
     """The plans that files and folders mean, each once, whatever the order. Nothing is raised for an odd file.
+
+    `allowance` is what a build may still read; without one, each file counts for itself.
 
     Raises:
         InputError: the settings name a format that there is not.
     """
-    given = _format(settings)
+    given, allowance = _format(settings), allowance or Allowance(settings.reading.max_bytes)
     meant: list[Path] = []
     for path in map(absolute, paths):
         meant += (found_in(path, given) if is_folder(path) else []) or [path]
-    return [_plan(path, meant.count(path), given, settings) for path in sorted(set(meant))]
+    return [_plan(path, meant.count(path), given, allowance) for path in sorted(set(meant))]
 
 
 def _format(settings: Settings) -> PlanFormat | None:
@@ -97,19 +99,21 @@ def _format(settings: Settings) -> PlanFormat | None:
     return None if name is None else formats()[name]
 
 
-def _plan(path: Path, times: int, given: PlanFormat | None, settings: Settings) -> Plan:
-    content = read_input(path, path.name, settings.reading.max_bytes)
+def _plan(path: Path, times: int, given: PlanFormat | None, allowance: Allowance) -> Plan:
+    content = read_input(path, path.name, allowance)
     known = given
     if known is None and isinstance(content, InputFile):
         known = recognised(decode(content)[0]) or named_so(path)
     return Plan(path, times, known or default_format(), content)
 
 
-def read_plan(plan: Plan, label_of: Callable[[Path], str], settings: Settings) -> tuple[PlanFile | None, list[Row]]:
+def read_plan(
+    plan: Plan, label_of: Callable[[Path], str], settings: Settings, allowance: Allowance | None = None
+) -> tuple[PlanFile | None, list[Row]]:
     """What a plan says, and what is odd about its files; None where it cannot be read.
 
     Words of the plan that may be paths are looked up in the project. Those that are there count as an input of the
-    build, `<plan>#paths`, since the outcome depends on them.
+    build, `<plan>#paths`, since the outcome depends on them. `allowance` is that of `named_plans`.
     """
     label = label_of(plan.path)
     findings: list[Row] = []
@@ -119,7 +123,7 @@ def read_plan(plan: Plan, label_of: Callable[[Path], str], settings: Settings) -
         return None, [*findings, {**plan.content, "where": label}]
     file = replace(plan.content, label=label)
     text, odd = decode(file)
-    companions = _companions(plan, label_of, settings, findings)
+    companions = _companions(plan, label_of, allowance or Allowance(settings.reading.max_bytes), findings)
     source = PlanSource(file, text, companions, tag=settings.plan.tag)
     read = plan.format.read(source)
     files = [file, *(companion for role, companion in companions if role not in DOCUMENT_ROLES)]
@@ -163,7 +167,7 @@ def _markers(row: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _companions(
-    plan: Plan, label_of: Callable[[Path], str], settings: Settings, findings: list[Row]
+    plan: Plan, label_of: Callable[[Path], str], allowance: Allowance, findings: list[Row]
 ) -> Sequence[tuple[Role, InputFile]]:
     found: list[tuple[Role, InputFile]] = []
     for companion in plan.format.companions(plan.path):
@@ -174,7 +178,7 @@ def _companions(
             message = f"It holds more documents than are read; the last {companion.left_out} were left out."
             findings.append(finding("warning", "PLAN_DOCUMENTS", label, message))
             continue
-        file = read_inside(companion.path, companion.inside, label, settings.reading.max_bytes)
+        file = read_inside(companion.path, companion.inside, label, allowance)
         if not isinstance(file, InputFile):
             findings.append(file)
         elif companion.role in DOCUMENT_ROLES and not decode(file)[0].strip():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
     from tasks.sources.documents import Document
+    from tasks.sources.files import Allowance
 
 #: The names of each document, in the order in which they are tried.
 SPEC_NAMES: dict[str, tuple[str, ...]] = {
@@ -81,7 +82,7 @@ def spec_paths(graph: Path, feature: str, specs: Path | None, cwd: Path) -> list
 
 
 def find_specs(
-    paths: Iterable[SpecPath], label_of: Callable[[Path], str], max_bytes: int
+    paths: Iterable[SpecPath], label_of: Callable[[Path], str], allowance: Allowance
 ) -> tuple[list[tuple[str, InputFile]], list[Row]]:
     """The first document of each section that can be read and holds text, with its section."""
     found: dict[str, InputFile] = {}
@@ -90,7 +91,7 @@ def find_specs(
         if spec.section in found or not exists(spec.path):
             continue
         label = label_of(spec.path)
-        file = read_inside(spec.path, spec.inside, label, max_bytes)
+        file = read_inside(spec.path, spec.inside, label, allowance)
         if not isinstance(file, InputFile):
             findings.append(file)
         elif not decode(file)[0].strip():

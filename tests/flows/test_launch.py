@@ -133,7 +133,7 @@ class TestEnvironment:
             os.environ["XDG_CACHE_HOME"] = "/dev/null"
         launch.prepare_environment(cache=cache)
         folder = Path(os.environ["PREFECT_HOME"])
-        assert folder.parent == Path(tempfile.gettempdir())
+        assert folder.parent.parent == Path(tempfile.gettempdir())
         folder.rmdir()
 
     def test_no_analytics_and_no_proxy_to_the_own_machine(self):

@@ -11,7 +11,7 @@ from tasks.errors import SettingsError
 from tasks.scopes import EVERY_TASK, glob_scope, in_glob_scope
 from tasks.settings import load_settings
 from tasks.sources.engineering import engineering_items, find_engineering, read_engineering
-from tasks.sources.files import InputFile
+from tasks.sources.files import Allowance, InputFile
 from tasks.terms import PRIORITIES
 from tests.swarms import built, task, write_swarm
 
@@ -151,7 +151,7 @@ def test_rules_come_in_order_of_priority_and_else_as_given(given_rules):
 
 
 def test_the_real_rules_are_read_whole(shared):
-    files, odd = find_engineering(shared / "engineering-rules", lambda path: path.name, 1 << 20)
+    files, odd = find_engineering(shared / "engineering-rules", lambda path: path.name, Allowance(1 << 20))
     reads = [read_engineering(one) for one in files]
     items, findings = engineering_items(reads)
     assert odd == findings == [row for one in reads for row in one.findings] == []
@@ -167,7 +167,7 @@ def test_files_lie_at_the_top_or_in_their_folder(tmp_path, codes):
         (tmp_path / place).write_text(RULE)
     (tmp_path / "big.yaml").write_text("#" * 300_000)
     (tmp_path / "out.yaml").symlink_to("/etc/hostname")
-    files, odd = find_engineering(tmp_path, lambda path: path.relative_to(tmp_path).as_posix(), 1 << 30)
+    files, odd = find_engineering(tmp_path, lambda path: path.relative_to(tmp_path).as_posix(), Allowance(1 << 30))
     assert [one.label for one in files] == ["a.yaml", "b.yml", "engineering/c.yaml"]
     assert codes(odd) == ["INPUT_TOO_LARGE", "INPUT_OUTSIDE"]
 

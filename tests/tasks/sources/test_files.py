@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.sources.files import InputFile, Labels, decode, read_input, read_inside
+from tasks.sources.files import Allowance, InputFile, Labels, decode, read_input, read_inside
 
-MOST = 1000
+MOST = Allowance(1000)
 
 
 def decoded(data: bytes):
@@ -50,6 +50,16 @@ class TestReading:
         assert read_input(tmp_path / "a", "a", MOST)["code"] == "INPUT_TOO_LARGE"
         (tmp_path / "a").write_bytes(b"x" * 1000)
         assert read_input(tmp_path / "a", "a", MOST).data == b"x" * 1000
+
+    def test_so_is_one_that_does_not_fit_with_those_before_it_and_a_smaller_one_still_does(self, tmp_path):
+        for name, size in (("a", 1000), ("b", 600), ("c", 500), ("d", 1001)):
+            (tmp_path / name).write_bytes(b"x" * size)
+        allowance = Allowance(1000, 1500)
+        a, b, d, c = (read_input(tmp_path / name, name, allowance) for name in "abdc")
+        assert (len(a.data), len(c.data)) == (1000, 500)
+        assert b["code"] == d["code"] == "INPUT_TOO_LARGE"
+        assert "all inputs would be larger than 1500 bytes (reading.max_total_bytes)" in b["message"]
+        assert "larger than 1000 bytes (reading.max_bytes)" in d["message"]
 
     def test_a_folder_a_pipe_a_socket_or_a_device_in_its_place_is_never_opened(self, tmp_path):
         os.mkfifo(tmp_path / "pipe")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tasks.credentials import Redaction
 from tasks.sources.documents import Document, blocks, read_document
-from tasks.sources.files import InputFile
+from tasks.sources.files import Allowance, InputFile
 from tasks.sources.specs import find_specs, folder_name, spec_items, spec_paths
 
 
@@ -167,7 +167,7 @@ def test_no_word_of_a_real_spec_is_lost_and_no_fence_torn(shared):
 class TestFinding:
     def find(self, root, feature="auth", specs=None, cwd=None):
         paths = spec_paths(root / "plan" / "task-graph.json", feature, specs, cwd or root)
-        found, findings = find_specs(paths, lambda path: path.relative_to(root).as_posix(), 10_000)
+        found, findings = find_specs(paths, lambda path: path.relative_to(root).as_posix(), Allowance(10_000))
         return {section: file.label for section, file in found}, [row["code"] for row in findings]
 
     def write(self, root, *names, text="# T"):
