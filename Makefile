@@ -9,7 +9,7 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 export DO_NOT_TRACK := 1
 export XDG_CACHE_HOME := $(CURDIR)/.cache
 
-.PHONY: demo test lint types check bench clean
+.PHONY: demo test load lint types check bench clean
 
 demo: $(STAMP)  ## Build the sample swarm on Prefect's embedded server.
 	$(BIN)/prebrief build data/quickstart/task-graph.json --history data/quickstart/history.jsonl --flow
@@ -20,6 +20,9 @@ test: $(STAMP)  ## Run all tests, in two processes: those of the parts, and thos
 	$(BIN)/python -m pytest tests --ignore tests/tasks -p no:cacheprovider; whole=$$?; \
 	wait $$parts; parts=$$?; cat .cache/tests-of-parts.log; \
 	exit $$((parts > whole ? parts : whole))
+
+load: $(STAMP)  ## Run 200 builds in a row and 8 at once on one folder; nothing may grow.
+	PREBRIEF_LOAD=200 $(BIN)/python -m pytest tests/faults/test_load.py -p no:cacheprovider
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

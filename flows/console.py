@@ -78,7 +78,8 @@ def _flush() -> None:
 
 def _print_no_more() -> None:
     """What is still to be printed goes nowhere, so that the process does not fail on it once more at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError):  # what is no file of the system needs no such care
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse(error: PrebriefError, *, as_json: bool) -> NoReturn:
