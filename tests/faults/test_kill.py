@@ -24,7 +24,6 @@ CHANGES = ("open", "os.", "shutil.", "tempfile.")  # what the interpreter says b
 #: Where a process kills itself, and whether only after what it calls there is done.
 MOMENTS = {
     "written, not yet moved": ("tasks.outputs.writer:_publish", False),
-    "moved, not yet the newest": ("tasks.outputs.writer:point_latest", False),
     "linking": ("pathlib:Path.symlink_to", True),
 }
 OTHER_MOMENTS = {

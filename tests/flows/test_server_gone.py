@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,24 +40,33 @@ main()
 """
 
 
-@pytest.mark.parametrize(
-    ("module", "name"), [("tasks.making", "load"), ("tasks.making", "keep_counts")], ids=["loading", "writing"]
-)
-def test_in_the_middle_of(alone, built, sample, tmp_path, module, name):
+@pytest.fixture
+def doomed(server, tmp_path):
+    """A server of the test's own, to be killed; it takes the other's database over, since a new one takes long to make."""
+    home = tmp_path / "server"
+    home.mkdir()
+    with (
+        closing(sqlite3.connect(server.home / "prefect.db")) as known,
+        closing(sqlite3.connect(home / "prefect.db")) as own,
+    ):
+        known.backup(own)
+    with serving(home) as mine:
+        yield mine
+
+
+def test_in_the_middle_of_writing(alone, built, sample, doomed, tmp_path):
+    """The build is all but done, and its flow has yet to report."""
     out = tmp_path / "out"
-    server_home = tmp_path / "server"
-    server_home.mkdir()
     words = command(sample, "--out", str(out), "--flow")
-    with serving(server_home) as server:
-        environment = alone | server.environment(HOME=alone["HOME"], XDG_CACHE_HOME=alone["XDG_CACHE_HOME"])
-        script = [sys.executable, "-c", WAITING.format(module=module, name=name), *words[1:]]
-        with subprocess.Popen(
-            script, env=environment | {"PYTHONPATH": str(ROOT), "PREFECT_CLIENT_MAX_RETRIES": "1"}, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as process:  # fmt: skip
-            assert process.stdout.readline() == "here\n", process.stderr.read()
-            server.kill()
-            said = process.communicate("\n", timeout=280)
+    environment = alone | doomed.environment(HOME=alone["HOME"], XDG_CACHE_HOME=alone["XDG_CACHE_HOME"])
+    script = [sys.executable, "-c", WAITING.format(module="tasks.making", name="keep_counts"), *words[1:]]
+    with subprocess.Popen(
+        script, env=environment | {"PYTHONPATH": str(ROOT), "PREFECT_CLIENT_MAX_RETRIES": "1"}, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdout.readline() == "here\n", process.stderr.read()
+        doomed.kill()
+        said = process.communicate("\n", timeout=280)
     assert process.returncode == 2, said
     assert said[0] == ""
     assert said[1].startswith("error SERVER: Prefect's server stopped answering"), said
