@@ -133,6 +133,17 @@ class TestInputs:
         assert {row["where"] for row in found if row["code"] == "INPUT_TOO_LARGE"} >= set(INPUTS)
         assert all("reading.max_bytes" in row["message"] for row in found if row["code"] == "INPUT_TOO_LARGE")
 
+    def test_that_are_small_but_too_many_are_findings(self, tmp_path):
+        """What is read first counts first: plans, their documents, rules, logs, commands, tools."""
+        request = whole(tmp_path)
+        for number in range(300):
+            (tmp_path / "commands" / f"{number}.md").write_bytes(b"x" * 100)
+        made = discover(request, load_settings(reading={"max_total_bytes": 10_000}))
+        out = [row["where"] for row in made.findings if "reading.max_total_bytes" in row["message"]]
+        assert 200 < len(out) < 300
+        assert sum(len(file.data) for file in made.files) <= 10_000
+        assert {graph.label for graph in made.graphs} == {"other.json", "plan/task-graph.json"}
+
     def test_a_file_that_claims_to_be_empty_and_never_ends(self, tmp_path):
         """What a system makes up while it is read has no size."""
         request = whole(tmp_path)
