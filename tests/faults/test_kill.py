@@ -158,7 +158,7 @@ class TestAtEveryMoment:
         with _watched(lambda: _keep(out, states)):
             build(second, load_settings(), out)
         kept = sorted(states.iterdir())
-        assert len(kept) > 20, "a build makes more steps than that"
+        assert len(kept) > 8, "a build makes more steps than that, even where one hides another behind it"
         for state in kept:
             if start_from != "a damaged build":  # which stays in its place until the new one comes
                 assert_latest_is_whole(state)
