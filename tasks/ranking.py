@@ -134,12 +134,17 @@ class _History:
 
     def places_of(self, items: Places, scores: Numbers) -> NDArray[np.intp]:
         """Where items with scores would stand in the order: how many of the history come before each."""
-        places = np.searchsorted(self._losses, -scores, "left")
-        ends = np.searchsorted(self._losses, -scores, "right")
-        for tied in np.flatnonzero(places < ends):  # of equal scores the lower item comes first
-            equal = self.items[places[tied] : ends[tied]]
-            places[tied] += np.searchsorted(equal, items[tied])
-        return places
+        return _places(items, scores, among=self.items, losses=self._losses)
+
+
+def _places(items: Places, scores: Numbers, *, among: Places, losses: Numbers) -> NDArray[np.intp]:
+    """How many of an order, given by its items and their negative scores, come before each item with its score."""
+    places = np.searchsorted(losses, -scores, "left")
+    inside = np.flatnonzero(places < len(losses))
+    for tied in inside[losses[places[inside]] == -scores[inside]]:  # of equal scores the lower item comes first
+        end = np.searchsorted(losses, -scores[tied], "right")
+        places[tied] += np.searchsorted(among[places[tied] : end], items[tied])
+    return places
 
 
 def ranked(batch: Batch, facts: Facts, alike: Iterable[Alike]) -> Ranking:
@@ -228,8 +233,31 @@ class _Listed:
     cut_tokens: int
 
 
+@dataclass(frozen=True)
+class _Late:
+    """Candidates that have no place in the history's own order, best first: those that move, and those not of it."""
+
+    items: Places
+    recency: Numbers
+    score: Numbers
+    places: NDArray[np.intp]
+    """How many of the history come before each."""
+    rank: NDArray[np.intp]
+    """Its rank among them and the history that stays."""
+
+    @classmethod
+    def of(cls, shared: _History, moved: NDArray[np.intp], items: Places, recency: Numbers, score: Numbers) -> _Late:
+        order = np.lexsort((items, -score))
+        items, score = items[order], score[order]
+        places = shared.places_of(items, score)
+        rank = 1 + np.arange(len(items)) + places - np.searchsorted(moved, places)
+        return cls(items, recency[order], score, places, rank)
+
+
 def _listed(shared: _History, others: Places, alike: Places, similarity: Numbers, facts: Facts) -> _Listed:
     """Merges what moves into the order that the history has by itself, and lists what somebody will look at.
+
+    What moves and surely ranks behind all that is listed is only counted, since it is most of what moves in a long log.
 
     Args:
         shared: the task's history.
@@ -240,46 +268,56 @@ def _listed(shared: _History, others: Places, alike: Places, similarity: Numbers
     """
     moved = np.sort(shared.place[alike])
     moved = moved[np.searchsorted(moved, 0) :]
-    late = np.concatenate([shared.items[moved], others])
-    late_recency = np.concatenate([shared.recency[moved], np.ones(len(others))])
-    late_score = facts.score(late, late_recency, similarity[late])
-    order = np.lexsort((late, -late_score))
-    late, late_recency, late_score = late[order], late_recency[order], late_score[order]
-    places = shared.places_of(late, late_score)
-    late_rank = 1 + np.arange(len(late)) + places - np.searchsorted(moved, places)
+    head = _head(shared, len(moved), facts)
+    items = np.concatenate([shared.items[moved], others])
+    recency = np.concatenate([shared.recency[moved], np.ones(len(others))])
+    score = facts.score(items, recency, similarity[items])
+    floor = shared.score[head - 1] if head < len(shared.items) else -np.inf
+    near = (score >= floor) | ~facts.optional[items]
+    late = _Late.of(shared, moved, items[near], recency[near], score[near])
 
     stays = np.ones(len(shared.items), np.bool_)
     stays[moved] = False
-    head = _head(shared, len(moved), facts)
     rest = np.flatnonzero(stays[:head])
-    arrived = np.cumsum(np.bincount(places[: np.searchsorted(places, head)], minlength=head))
+    arrived = np.cumsum(np.bincount(late.places[: np.searchsorted(late.places, head)], minlength=head))
     rest_rank = 1 + np.arange(len(rest)) + arrived[rest]
     wanted = np.zeros(facts.size, np.bool_)
     wanted[shared.items[shared.needed]] = True
-    last = _last(rest_rank[facts.optional[shared.items[rest]]], late_rank[facts.optional[late]], facts)
+    last = _last(rest_rank[facts.optional[shared.items[rest]]], late.rank[facts.optional[late.items]], facts)
     wanted[shared.items[rest[rest_rank <= last]]] = True
-    wanted[late[(late_rank <= last) | ~facts.optional[late]]] = True
+    wanted[late.items[(late.rank <= last) | ~facts.optional[late.items]]] = True
     for up in facts.above:
         wanted[up[np.flatnonzero(wanted)]] = True
 
+    if (~near & wanted[items]).any():  # ancestors of what is listed
+        near |= wanted[items]
+        late = _Late.of(shared, moved, items[near], recency[near], score[near])
     rest = shared.place[np.flatnonzero(wanted)]
     rest = np.sort(rest[rest >= 0])
     rest = rest[stays[rest]]
-    rest_rank = 1 + rest - np.searchsorted(moved, rest) + np.searchsorted(places, rest, "right")
-    chosen = wanted[late]
-    ranks = np.concatenate([rest_rank, late_rank[chosen]])
+    rest_rank = 1 + rest - np.searchsorted(moved, rest) + np.searchsorted(late.places, rest, "right")
+    chosen = wanted[late.items]
+    ranks = np.concatenate([rest_rank, late.rank[chosen]])
     order = np.argsort(ranks, kind="stable")
-    items = np.concatenate([shared.items[rest], late[chosen]])[order]
+    ranks = ranks[order]
+    listed = np.concatenate([shared.items[rest], late.items[chosen]])[order]
+    listed_score = np.concatenate([shared.score[rest], late.score[chosen]])[order]
+    low = np.searchsorted(
+        -listed_score, -floor, "right"
+    )  # what is as good as that has nothing that was left out before it
+    if low < len(listed):
+        ahead = _places(items[~near], score[~near], among=listed[low:], losses=-listed_score[low:])
+        ranks[low:] += np.cumsum(np.bincount(ahead, minlength=len(listed) - low + 1))[:-1]
     total = len(shared.items) + len(others)
     tokens = shared.tokens + int(facts.tokens[others].sum())
     return _Listed(
-        items=items,
-        recency=np.concatenate([shared.recency[rest], late_recency[chosen]])[order],
-        similarity=similarity[items],
-        score=np.concatenate([shared.score[rest], late_score[chosen]])[order],
-        rank=ranks[order].astype(np.uint32),
-        cut_candidates=total - len(items),
-        cut_tokens=tokens - int(facts.tokens[items].sum()),
+        items=listed,
+        recency=np.concatenate([shared.recency[rest], late.recency[chosen]])[order],
+        similarity=similarity[listed],
+        score=listed_score,
+        rank=ranks.astype(np.uint32),
+        cut_candidates=total - len(listed),
+        cut_tokens=tokens - int(facts.tokens[listed].sum()),
     )
 
 
