@@ -5,6 +5,27 @@ from __future__ import annotations
 import polars as pl
 
 
+def closed_items(items: pl.DataFrame, floor: int) -> pl.DataFrame:
+    """The items at or above the floor and all that descend from them, each with the highest rank above it.
+
+    Args:
+        items: `item, item_id, parent_id, position, sensitivity`.
+        floor: the place of the floor in `LEVELS`.
+
+    Returns:
+        `item, rank`, by item.
+    """
+    ranks = items.select("item", rank=pl.col("sensitivity").to_physical().cast(pl.UInt8))
+    closed = dict(ranks.filter(pl.col("rank") >= floor).iter_rows())
+    if closed:
+        families = lineage(items).drop_nulls("parent").sort("enter").select("item", "parent")
+        for _ in range(2):  # the second round takes a label around a cycle, where the walk began in its midst
+            for item, parent in families.iter_rows():
+                if (above := closed.get(parent)) is not None:
+                    closed[item] = max(above, closed.get(item, above))
+    return pl.DataFrame(sorted(closed.items()), schema={"item": pl.UInt32, "rank": pl.UInt8}, orient="row")
+
+
 def parents(items: pl.DataFrame) -> pl.DataFrame:
     """The parent of each item that has one in the build, itself excluded.
 

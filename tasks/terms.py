@@ -51,3 +51,8 @@ STATUSES = ("ok", "over_budget", "fallback", "failed")
 PRIORITIES = ("critical", "important", "recommended")
 PRIORITY = "priority:"
 SEVERITIES = ("info", "warning", "error")
+
+
+def placeholder(level: str) -> str:
+    """What stands in the place of a text of this level, where such items are redacted."""
+    return f"[REDACTED: {level}]"

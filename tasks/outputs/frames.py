@@ -230,7 +230,8 @@ def _by_place(frame: pl.DataFrame, place: str, name: str) -> pl.Series:
 
 def _early_drops(batch: Batch, scored: pl.DataFrame, most: int) -> pl.DataFrame:
     """Rows of candidates that went before scoring, as many a task as there is room for."""
-    roomy = scored.group_by("task").agg(used=pl.len())
+    used = scored.group_by("task").agg(used=pl.len())
+    roomy = batch.tasks.select("task").join(used, on="task", how="left").with_columns(pl.col("used").fill_null(0))
     out = batch.pools.filter(pl.col("reason").is_not_null())
     if most:
         roomy = roomy.filter(pl.col("used") < most)

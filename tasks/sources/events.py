@@ -243,7 +243,7 @@ def _level(row: Mapping[str, Any], metadata: Mapping[str, Any], place: str, find
     for value in given:
         if value is None:
             continue
-        word = value.strip().lower() if isinstance(value, str) else ""
+        word = value.lower() if isinstance(value, str) else ""  # spaces around it make it another one
         if word not in LEVELS:
             findings.add("warning", "EVENT_SENSITIVITY", "Its label is unknown; it counts as restricted.", place)
             return _RESTRICTED

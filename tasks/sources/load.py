@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
-from tasks.batch import Batch, Findings, Items, frame_of, number
+import polars as pl
+
+from tasks.batch import LEVEL, Batch, Findings, Items, frame_of, number
 from tasks.budgets import allocate
 from tasks.errors import InputError
+from tasks.lineage import closed_items
 from tasks.scopes import CORE, scopes_of_all
 from tasks.sources.brief import brief_items
 from tasks.sources.commands import CommandText, command_items, read_command
@@ -29,13 +32,11 @@ from tasks.sources.plugin_items import PLUGIN_TEXTS, PluginRead, plugin_items
 from tasks.sources.rules import rule_items
 from tasks.sources.specs import spec_items
 from tasks.sources.tools import read_tools, unknown_tools
-from tasks.terms import LEVELS, SECTIONS
+from tasks.terms import LEVELS, SECTIONS, placeholder
 from tasks.tokens import token_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    import polars as pl
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tasks.settings import Settings
     from tasks.sources.plan_files import PlanFile
@@ -92,9 +93,11 @@ def load(inputs: Inputs, settings: Settings) -> Batch:
     ]
     tools, odd = read_tools(inputs.tools) if inputs.tools else (None, [])
     findings += odd if tools is None else [*odd, *unknown_tools(tasks, tools)]
-    return Batch(
-        tasks=tasks, earlier=plans.earlier, items=_items(rows, settings), findings=_findings(findings), tools=tools
-    ).validate()
+    ordered = _ordered(rows)
+    closed = _closed(ordered, settings)
+    told = _findings(row for row in findings if row["where"] not in closed)
+    items = _items(ordered, closed, settings)
+    return Batch(tasks=tasks, earlier=plans.earlier, items=items, findings=told, tools=tools).validate()
 
 
 def _wanted(tasks: pl.DataFrame, settings: Settings, findings: list[Row]) -> pl.DataFrame:
@@ -324,22 +327,46 @@ def _masked_in(document: Document) -> list[Row]:
 # ---- frames -----------------------------------------------------------------------------------------------------
 
 
-def _items(rows: Sequence[dict[str, Any]], settings: Settings) -> pl.DataFrame:
-    """All items in one frame: positions over all of them, ids unique, tokens counted by the build's counter."""
+def _ordered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All rows in the build's order: positions over all of them, ids unique."""
     ordered = sorted(rows, key=lambda row: row["order"])
     names = Names("~", reserved=(row["item_id"] for row in ordered))
-    tokens = token_counter(settings.tokens).count([row["text"] for row in ordered])
+    return [{**row, "item_id": names.claim(row["item_id"]), "position": place} for place, row in enumerate(ordered)]
+
+
+def _closed(rows: Sequence[dict[str, Any]], settings: Settings) -> dict[str, str]:
+    """By id the highest label above each item that is at or above the floor, or descends from one that is.
+
+    The sensitivity filter takes their texts out, and comes after stages that count: nothing is made of them before.
+    """
     floor = LEVELS.index(settings.policy.sensitivity_floor)
-    for position, (row, count) in enumerate(zip(ordered, tokens, strict=True)):
-        row["item_id"] = names.claim(row["item_id"])
-        row["position"] = position
+    if all(LEVELS.index(row["sensitivity"]) < floor for row in rows):
+        return {}
+    columns = ("item_id", "parent_id", "position", "sensitivity")
+    types = {"item_id": pl.String, "parent_id": pl.String, "position": pl.UInt32, "sensitivity": LEVEL}
+    links = pl.DataFrame({name: [row.get(name) for row in rows] for name in columns}, schema=types)
+    numbered = number(links, "item_id", "item")
+    ranks = closed_items(numbered, floor).join(numbered, on="item").select("item_id", "rank")
+    return {item_id: LEVELS[rank] for item_id, rank in ranks.iter_rows()}
+
+
+def _items(rows: Sequence[dict[str, Any]], closed: Mapping[str, str], settings: Settings) -> pl.DataFrame:
+    """All items in one frame, tokens counted by the build's counter: of what is closed, those that will stand there."""
+    redact = settings.policy.sensitivity_action == "redact"
+    counted = [
+        row["text"] if (level := closed.get(row["item_id"])) is None else placeholder(level) if redact else ""
+        for row in rows
+    ]
+    tokens = token_counter(settings.tokens).count(counted)
+    for row, count in zip(rows, tokens, strict=True):
         row["tokens"] = count
-        row["content_hash"] = digest(row["text"], 64) if LEVELS.index(row["sensitivity"]) < floor else None
-    return number(frame_of(Items, ordered, _COLUMNS), "item_id", "item")
+        row["content_hash"] = None if row["item_id"] in closed else digest(row["text"], 64)
+    return number(frame_of(Items, rows, _COLUMNS), "item_id", "item")
 
 
-def _findings(rows: Sequence[Row]) -> pl.DataFrame:
+def _findings(found: Iterable[Row]) -> pl.DataFrame:
     """All findings, each once, sorted by value; what they quote from inputs is free of credentials too."""
+    rows = list(found)
     masks = Masks(text for row in rows for text in (row["where"], row["message"]))
     safe = [{**row, "where": masks.of(row["where"]).text, "message": masks.of(row["message"]).text} for row in rows]
     return frame_of(Findings, safe).unique().sort("severity", "code", "where", "message")

@@ -183,7 +183,7 @@ def _rows(given: object, request: Request, findings: Findings) -> Iterator[dict[
         unknown += level is None
         text = row["text"]
         yield {
-            "own_id": one_line(row["item_id"] or "") or _content_id(row),
+            "own_id": one_line(row["item_id"] or "") or _invented_id(row, level),
             "parent": one_line(row["parent_id"] or "") or None,
             "graph": one_line(row["graph"] or "") or None,
             "task_id": one_line(row["task_id"] or "") or None,
@@ -256,11 +256,14 @@ def _level(label: str | None) -> str | None:
     """A known label; public where there is none, None where it is unknown."""
     if label is None:
         return LEVELS[0]
-    word = label.strip().lower()
+    word = label.lower()
     return word if word in LEVELS else None
 
 
-def _content_id(row: Mapping[str, Any]) -> str:
+def _invented_id(row: Mapping[str, Any], level: str | None) -> str:
+    """An id that stays while the content does; of what may be closed the place alone, as a hash would tell of it."""
+    if level != LEVELS[0] or row["parent_id"] is not None:
+        return f"row-{row['place'] + 1}"
     parts = [str(row[name]) for name in ("section", "kind", "graph", "task_id", "text")]
     return digest("\0".join(parts), 12)
 

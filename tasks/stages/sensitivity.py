@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tasks.batch import LEVEL, REASON, STAGE, Batch
-from tasks.lineage import lineage
-from tasks.terms import LEVELS
+from tasks.lineage import closed_items
+from tasks.terms import LEVELS, placeholder
 from tasks.tokens import token_counter
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def apply_sensitivity_filter(batch: Batch, settings: Settings) -> Batch:
     A descendant of such an item takes its ancestor's label. `redact` puts `[REDACTED: <level>]` in the text's place and
     keeps the candidate; the raw text and the artifact reference go either way, as do tags and the hash of the text.
     """
-    closed = _closed(batch.items, LEVELS.index(settings.policy.sensitivity_floor))
+    closed = closed_items(batch.items, LEVELS.index(settings.policy.sensitivity_floor))
     if closed.is_empty():
         return batch
     redact = settings.policy.sensitivity_action == "redact"
@@ -33,19 +33,6 @@ def apply_sensitivity_filter(batch: Batch, settings: Settings) -> Batch:
     return batch.with_frames(items=items, pools=_dropped(batch.pools, closed), added=_dropped(batch.added, closed))
 
 
-def _closed(items: pl.DataFrame, floor: int) -> pl.DataFrame:
-    """`item, rank` of the items at or above the floor and all that descend from them, with the highest rank above."""
-    ranks = items.select("item", rank=pl.col("sensitivity").to_physical().cast(pl.UInt8))
-    closed = dict(ranks.filter(pl.col("rank") >= floor).iter_rows())
-    if closed:
-        families = lineage(items).drop_nulls("parent").sort("enter").select("item", "parent")
-        for _ in range(2):  # the second round takes a label around a cycle, where the walk began in its midst
-            for item, parent in families.iter_rows():
-                if (above := closed.get(parent)) is not None:
-                    closed[item] = max(above, closed.get(item, above))
-    return pl.DataFrame(sorted(closed.items()), schema={"item": pl.UInt32, "rank": pl.UInt8}, orient="row")
-
-
 def _emptied(items: pl.DataFrame, closed: pl.DataFrame, redact: Settings | None) -> pl.DataFrame:
     marked = items.join(closed, on="item", how="left", maintain_order="left")
     is_closed = pl.col("rank").is_not_null()
@@ -53,8 +40,7 @@ def _emptied(items: pl.DataFrame, closed: pl.DataFrame, redact: Settings | None)
     text = pl.format("[REDACTED: {}]", level) if redact else pl.lit("")
     tokens = pl.lit(0, pl.UInt32)
     if redact:
-        places = [f"[REDACTED: {name}]" for name in LEVELS]
-        counts = dict(enumerate(token_counter(redact.tokens).count(places)))
+        counts = dict(enumerate(token_counter(redact.tokens).count(list(map(placeholder, LEVELS)))))
         tokens = pl.col("rank").replace_strict(counts, default=None, return_dtype=pl.UInt32)
     return marked.with_columns(
         sensitivity=pl.when(is_closed).then(level).otherwise("sensitivity"),

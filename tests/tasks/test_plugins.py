@@ -335,7 +335,8 @@ def test_raw_results_pass_the_firewall_and_secrets_are_masked(installed, swarm):
     [
         (None, "public"),
         ("internal", "internal"),
-        (" Confidential", "confidential"),
+        ("Confidential", "confidential"),
+        (" public", "restricted"),
         ("secret", "restricted"),
         (7, "restricted"),
     ],

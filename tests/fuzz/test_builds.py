@@ -1,0 +1,53 @@
+"""Whatever goes in: a build comes out in which two readers find nothing wrong, or one sentence says why there is none.
+
+`make fuzz` runs this with many more examples. What it found stands below as a fixed one.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from tasks.errors import InputError, SettingsError, StageError
+from tasks.settings import load_settings
+from tests.fuzz.strategies import Files, choices, files
+from tests.swarms import Built, built
+
+FACTOR = int(os.environ.get("PREBRIEF_FUZZ_FACTOR", "1"))
+#: What a build may be refused for, exit code 2. A stage may only fail where falling back is switched off.
+REFUSALS = (InputError, SettingsError)
+
+
+def build_of(folder: str, given_files: Files, chosen: dict) -> Built | None:
+    """The build of these files, if they make one."""
+    try:
+        return built(given_files.write(Path(folder)), load_settings(**chosen))
+    except REFUSALS as refusal:
+        sentence = str(refusal)
+        assert sentence.strip()
+        assert "\n" not in sentence
+        assert list(Path(folder).glob("builds/*")) == []
+        return None
+    except StageError:
+        pytest.fail("a stage broke")
+
+
+def check(given_files: Files, chosen: dict) -> Built | None:
+    with tempfile.TemporaryDirectory() as folder:
+        build = build_of(folder, given_files, chosen)
+        if build is None:
+            return None
+        assert build.problems() == []
+        assert set(build.tasks["status"]) <= {"ok", "over_budget"}
+        assert sorted(path.name for path in build.path.parent.iterdir()) == sorted([build.path.name, "latest"])
+        return build
+
+
+@settings(phases=[Phase.explicit, Phase.generate], max_examples=25 * FACTOR, deadline=None, suppress_health_check=list(HealthCheck))
+@given(files(), choices())
+def test_a_build_is_sound_or_refused(given_files, chosen):
+    check(given_files, chosen)
