@@ -21,6 +21,7 @@ STRING_LIMIT = 160  # characters; a longer string is withheld whole
 RECORD_LIMIT = 330  # characters of one record as shown
 CATEGORIES = 8  # different values that a field may have to be counted by value
 DEPTH = 12
+RELATED = 6  # records at most that one value relates
 NOTHING = (None, False, "", "0", "null", "none", "None", "false")
 FIRST_KEYS = (
     "error errors message msg detail details reason exception status state conclusion result code exit_code"
@@ -347,7 +348,9 @@ class Walk:
         label = "" if self.by_record and not path else name
         if label:
             self.labels[label] = len(records)
-        scored = [(self.record_rank(record, counts, len(records)), index) for index, record in enumerate(flat)]
+        ranks = [self.record_rank(record, counts, len(records)) for record in flat]
+        told = beside_failures(flat, ranks)
+        scored = [(FAILURE + 0.25 if index in told else rank, index) for index, rank in enumerate(ranks)]
         chosen: dict[float, list[Piece]] = {}
         shown_first: dict[tuple[str, ...], int] = {}
         for found, index in sorted(scored)[:80]:
@@ -397,6 +400,26 @@ class Walk:
         if known is None:
             known = self.failing[key] = severity(key.replace("_", " ").replace(".", " ")) <= FAILURE
         return known
+
+
+def beside_failures(records: list[dict[str, Any]], ranks: list[float]) -> set[int]:
+    """The records that say why another failed: those few that share a value with a failed one, such as a test's name.
+
+    Streams of events tell of a failure in one record and of its cause in the record before.
+    """
+    if len(records) <= RELATED * 2:
+        return set()
+    failed = [index for index, rank in enumerate(ranks) if rank <= FAILURE + 0.2]
+    if not failed or len(failed) * 5 > len(records):
+        return set()
+    holders: dict[tuple[str, str], list[int]] = {}
+    for index, record in enumerate(records):
+        for key, value in record.items():
+            if value.__class__ is str and 2 < len(value) <= 200:
+                holders.setdefault((key, value), []).append(index)
+    shared = [places for places in holders.values() if len(places) <= RELATED]
+    known = set(failed)
+    return {place for places in shared if not known.isdisjoint(places) for place in places} - known
 
 
 def alike(values: list[Any]) -> bool:

@@ -73,6 +73,7 @@ BENIGN = re.compile(
     r"(?:0(?![.\d])|none\b|null\b|false\b|\[\]|no\b)"
     r"|[\w./@-]*(?:error|exception|fail|warn|missing|abort|timeout|conflict|retry)[\w-]*\.[a-z]\w{0,5}\b(?!:\d+: )"
     r"|--[a-z][\w-]+|-W\w[\w-]*|\b(?:if|on)[ _-]?(?:error|failure)\b"
+    r"|\btimeouts?\s?[=:]\s?\d+(?:ms|s|m)?(?![\w.])|#failures?=\d+|[\w./-]+:(?:NoExecute|NoSchedule|PreferNoSchedule)\b"
 )
 EXCEPTION = re.compile(
     r"\s*(?:E\s+|\(?node:\d+\)?\s*)?(?:(?:Uncaught|Unhandled|Caused by:|Exception in thread \"[^\"]*\")\s*)*"
@@ -99,7 +100,7 @@ CLOSING = re.compile(
 SUCCESS = re.compile(
     r"(?i)\b(?:success(?:ful(?:ly)?)?|succeeded|passed|completed|finished|up-to-date|up to date|deployed|healthy)\b"
 )
-KEYED = re.compile(r"\s*(?:[-*•●]\s+)?[\"']?([A-Za-z_][\w .()/-]{0,40}?)[\"']?\s*(?::|=)\s+?(?=\S)|\s*(\w+)=\S")
+KEYED = re.compile(r"\s*(?:[-*•●<>]\s+)?[\"']?([A-Za-z_][\w .()/-]{0,40}?)[\"']?\s*(?::|=)\s+?(?=\S)|\s*(\w+)=\S")
 KEY_WORDS = frozenset(
     "status state active result error errors message reason code exit total totals count amount id ids name url"
     " path version "
@@ -107,9 +108,9 @@ KEY_WORDS = frozenset(
     " customer "
     "updated created due balance pid loaded process namespace node ready restarts endpoint method score rate date size "
     "duration decision owner deadline fallback conclusion next action note usage synopsis default impact root "
-    "deployed".split()
+    "deployed memory".split()
 )
-TOTAL_KEYS = frozenset(("total", "totals", "subtotal"))
+TOTAL_KEYS = frozenset(("total", "totals", "subtotal", "restart", "restarts"))
 ID_KEYS = frozenset(("id", "ids", "reason", "code", "exit"))
 PERCENT_FULL = re.compile(r"(?<![\d.])(?:9[0-9]|100)(?:\.\d+)?%")
 UNEQUAL = re.compile(r"(?<![\d/.])(\d+)/(\d+)(?![\d/.])")
@@ -120,6 +121,11 @@ VARIABLE = re.compile(
 WEEKDAY = re.compile(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b")
 REPLACED = re.compile(r"\s*# \S.* (?:will be destroyed|must be replaced)\b|.*# forces replacement")
 RESOURCE_CHANGE = re.compile(r"\s*# \S.* (?:will be|must be|has been|has changed)\b|.*# forces replacement")
+# The first line of an answer or a request as HTTP has it, with the mark that a client prints before it.
+ANSWER = re.compile(r"\s*(?:[<>*|]\s?)?HTTP/[\d.]+\s+([1-5])\d\d\b")
+REQUEST = re.compile(r"\s*(?:[<>*|]\s?)?(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+ HTTP/[\d.]+\s*$")
+# What makes a query slow, as its plan says it.
+COSTLY = re.compile(r"\bSeq Scan on |\bRows Removed by [\w ]+: \d{4,}|\bDisk: \d+ ?kB")
 BANNER = re.compile(r"\s*([=*_#~+-])\1{2,}\s*(.*?)\s*(?:([=*_#~+-])\3{2,})?\s*$")
 
 
@@ -173,6 +179,9 @@ def rank_of(line: str) -> float:
     found = severity(line[:2_000])
     if found == FAILURE:
         return FAILURE + 0.1
+    answer = ANSWER.match(head)
+    if answer:
+        return FAILURE if answer[1] in "45" else FACT - 0.3
     if REPLACED.match(head):
         return FAILURE + 0.15
     if RESOURCE_CHANGE.match(head):
@@ -181,6 +190,10 @@ def rank_of(line: str) -> float:
         return FAILURE + 0.3
     if found < REST:
         return found
+    if COSTLY.search(head):
+        return TROUBLE
+    if REQUEST.match(head):
+        return TROUBLE + 0.2
     if PERCENT_FULL.search(head):
         return WARNING
     keyed = KEYED.match(head)

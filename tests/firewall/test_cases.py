@@ -58,7 +58,22 @@ def count():
 def test_there_are_enough_cases_to_judge_by():
     assert len(CASES) >= 40
     assert len(LARGE) >= 40
-    assert all(case.facts for case in CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_case_says_what_must_survive_and_what_may_go(case):
+    assert case.facts
+    assert case.may_go
+    assert [fact for fact in case.may_go if fact not in case.output] == []
+    assert not set(case.facts) & set(case.may_go)
+
+
+def test_large_outputs_keep_their_facts_at_a_quarter_of_their_tokens(count):
+    """All of them together: facts kept and tokens spent."""
+    kept = sum(fact in summary_of(case) for case in LARGE for fact in case.facts)
+    assert kept >= 0.95 * sum(len(case.facts) for case in LARGE)
+    spent = sum(count(summary_of(case)) for case in LARGE)
+    assert spent <= 0.25 * sum(count(case.output) for case in LARGE)
 
 
 def test_facts_survive():
