@@ -9,7 +9,9 @@ export PREFECT_SERVER_ANALYTICS_ENABLED := false
 export DO_NOT_TRACK := 1
 export XDG_CACHE_HOME := $(CURDIR)/.cache
 
-.PHONY: demo test load lint types check bench clean
+FUZZ_SECONDS ?= 120
+
+.PHONY: demo test load fuzz lint types check bench clean
 
 demo: $(STAMP)  ## Build the sample swarm on Prefect's embedded server.
 	$(BIN)/prebrief build data/quickstart/task-graph.json --history data/quickstart/history.jsonl --flow
@@ -23,6 +25,10 @@ test: $(STAMP)  ## Run all tests, in two processes: those of the parts, and thos
 
 load: $(STAMP)  ## Run 200 builds in a row and 8 at once on one folder; nothing may grow.
 	PREBRIEF_LOAD=200 $(BIN)/python -m pytest tests/faults/test_load.py -p no:cacheprovider
+
+fuzz: $(STAMP)  ## Attack each loader and whole builds for FUZZ_SECONDS; atheris is installed where it can be.
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[fuzz]' || echo "no atheris here: inputs are changed at random"
+	$(BIN)/python -m tests.fuzz.run --seconds $(FUZZ_SECONDS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

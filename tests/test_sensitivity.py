@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from flows.cli import app
+from tasks.outputs.explain import explain_item
 from tasks.outputs.reader import BuildFolder
 from tasks.outputs.summary import build_summary, stage_summary
 from tasks.settings import load_settings
 from tasks.sources import load as loading
+from tests.fuzz.strategies import whole_builds
 from tests.swarms import Built, built, event, task, write_swarm
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ LABELS: tuple[tuple[Any, str], ...] = (
     (["public"], "restricted"),
     ({"level": "public"}, "restricted"),
 )
-KINDS = ("user_turn", "agent_msg", "tool_call", "tool_result", "memory_fact", "retrieved_doc", "plan_state", "observation", "ledger entry")  # fmt: skip
+KINDS = ("user_turn", "agent_msg", "tool_call", "tool_result", "memory_fact", "retrieved_doc", "plan_state", "observation", "ledger entry", None)  # fmt: skip
 OPEN = (
     "The login page keeps its session in a cookie.",
     "Retry the queue twice, then give up.",
@@ -58,7 +60,7 @@ OPEN = (
 )
 #: Where a row names its item, and so may hold an id that somebody made of a secret word.
 NAMING = {
-    "items.parquet": ("item_id", "parent_id"),
+    "items.parquet": ("item_id", "parent_id", "graph"),
     "contexts": ("item_id", "duplicate_of"),
     "findings.parquet": ("where",),
 }
@@ -150,8 +152,10 @@ def _first(log: list[Said], event_id: str) -> Said:
     return next(said for said in log if said.event_id == event_id)
 
 
-def rows(log: list[Said], shut: set[int], sayings: list[int], word: str) -> list[dict[str, Any]]:
-    """The log with a text in each closed event, its tags and media type telling of it too."""
+def rows(
+    log: list[Said], shut: set[int], sayings: list[int], word: str, *, named: bool = False
+) -> list[dict[str, Any]]:
+    """The log with a text in each closed event, its tags and media type telling of it too; `named`: kind and graph."""
     found = []
     for place, said in enumerate(log):
         more: dict[str, Any] = {} if said.owner is None else {"task_id": said.owner}
@@ -162,6 +166,8 @@ def rows(log: list[Said], shut: set[int], sayings: list[int], word: str) -> list
             saying = sayings[place % len(sayings)]
             text = SAYINGS[saying % len(SAYINGS)].format(f"{word}{place}")
             more |= {"tags": [f"{word}{place}", "login"][: 1 + saying % 2], "media_type": f"text/x-{word.lower()}"}
+            if named and saying % 3 == 0:
+                more |= {"graph": f"{word} graph", "type": f"{word} note"}
         found.append(event(said.event_id, said.kind, text, said.parent, **more))
     return found
 
@@ -191,18 +197,19 @@ def told(build: Built, *, whole: bool) -> dict[str, str]:
         out[" ".join(words)] = f"{done.exit_code}\n{done.output}"
 
     folder = BuildFolder(build.path)
+    events = build.items.filter(pl.col("source") == "history")["item_id"].to_list()
     out["summary"] = repr((build_summary(folder), stage_summary(folder)))
     place = str(build.path)
     with inside(build.path.parent.parent):
         for name in ("T-0", "T-1"):
-            for more in ((), ("--json",)):
-                run("show", name, "--build", place, *more)
-                run("why", name, "--build", place, *more)
+            run("show", name, "--build", place)
+            run("why", name, "--build", place, "--json")
             if whole:
-                for item in build.items.filter(pl.col("source") == "history")["item_id"]:
-                    run("why", name, item, "--build", place, "--json")
+                for item in events:
+                    row = explain_item(folder, folder.task(name)["graph"], name, item)
+                    out[f"why {name} {item}"] = repr(row)
         if whole:
-            for item in build.items.filter(pl.col("source") == "history")["item_id"]:
+            for item in events:
                 run("artifact", "get", f"artifact:{item}", "--build", place)
         run("artifact", "list", "--build", place, "--json")
         run("audit", place)
@@ -215,11 +222,7 @@ def told(build: Built, *, whole: bool) -> dict[str, str]:
     return out
 
 
-FEW = settings(phases=[Phase.explicit, Phase.generate], max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-MORE = settings(FEW, max_examples=30)
-
-
-@FEW
+@whole_builds(5)
 @given(logs(), choices(), st.lists(st.integers(0, 99), min_size=3, max_size=3))
 def test_no_word_of_a_closed_item_stands_anywhere(log, chosen, sayings):
     word = "Quetzal"
@@ -230,7 +233,7 @@ def test_no_word_of_a_closed_item_stands_anywhere(log, chosen, sayings):
         for said in log
     ]
     with tempfile.TemporaryDirectory() as folder:
-        build = built(write(folder, rows(log, shut, sayings, word)), load_settings(**chosen))
+        build = built(write(folder, rows(log, shut, sayings, word, named=True)), load_settings(**chosen))
         assert build.problems() == []
         found = [
             f"{path.relative_to(build.path)}: {column}"
@@ -244,7 +247,7 @@ def test_no_word_of_a_closed_item_stands_anywhere(log, chosen, sayings):
             if path.is_file() and path.suffix != ".parquet" and word.lower().encode() in path.read_bytes().lower()
         ]
         assert found == []
-        known = {row["item_id"] for row in build.items.to_dicts()}
+        known = {name for row in build.items.to_dicts() for name in (row["item_id"], row["graph"]) if name}
         for name, text in told(build, whole=True).items():
             rest = text
             for item_id in sorted(known, key=len, reverse=True):  # what names an item, and nothing of what it says
@@ -262,7 +265,7 @@ def _naming(path: Path) -> tuple[str, ...]:
     return NAMING.get(path.parts[0], ())
 
 
-@MORE
+@whole_builds(10)
 @given(
     logs(),
     choices(),
@@ -284,8 +287,7 @@ def compare(log: list[dict[str, Any]], other: list[dict[str, Any]], chosen: dict
         # A log's namespace is made of its whole content by contract: here it is of its name alone.
         patched.setattr(loading, "read_log", _plainly_named)
         one, two = (
-            built(write(folder, events), load_settings(**chosen))
-            for folder, events in ((first, log), (second, other))
+            built(write(folder, events), load_settings(**chosen)) for folder, events in ((first, log), (second, other))
         )
         left, right = one.bytes(), two.bytes()
         assert left.keys() == right.keys()

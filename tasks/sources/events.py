@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tasks.sources.findings import Findings, shown
 from tasks.sources.times import microseconds
 from tasks.sources.values import UnreadableJsonError, compact_json, flattened, name_of, parse_json, scalar
 from tasks.terms import KINDS, LEVELS
@@ -15,6 +14,8 @@ from tasks.text import clean, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from tasks.sources.findings import Findings
 
 #: Where an event carries the labels of what it was wrapped in. No JSON key: it holds a control character.
 OUTER_LABELS = "\0labels"
@@ -131,8 +132,8 @@ def _kind(row: Mapping[str, Any], place: str, findings: Findings) -> str:
     if any(_OUTPUT.search(word) for word in words) or any(name in row for name in _CALL_IDS):
         return "tool_result"
     if given:
-        message = f"It is of the unknown kind {shown(name_of(given[0]) or '?')}; it was read as agent_msg."
-        findings.add("warning", "EVENT_KIND", message, place)
+        # Not quoted: what an event calls itself may tell of one that nobody is to know of.
+        findings.add("warning", "EVENT_KIND", "It is of an unknown kind; it was read as agent_msg.", place)
     else:
         findings.add("warning", "EVENT_KIND", "It has no kind; it was read as agent_msg.", place)
     return "agent_msg"

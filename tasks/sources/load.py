@@ -38,6 +38,8 @@ from tasks.tokens import token_counter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from polars._typing import PolarsDataType
+
     from tasks.settings import Settings
     from tasks.sources.plan_files import PlanFile
     from tasks.sources.plans.plan import GraphRead
@@ -87,14 +89,15 @@ def load(inputs: Inputs, settings: Settings) -> Batch:
         *_briefs(plans.tasks, tasks),
         *_said(plans.said, tasks),
         *_commands(read, findings),
-        *_history(read.logs, tasks, findings),
+        *_history(read.logs, findings),
         *note_items(plans.said, _PLACES["history"]),
-        *_plugins(read.plugins, tasks, findings),
+        *_plugins(read.plugins, findings),
     ]
     tools, odd = read_tools(inputs.tools) if inputs.tools else (None, [])
     findings += odd if tools is None else [*odd, *unknown_tools(tasks, tools)]
     ordered = _ordered(rows)
     closed = _closed(ordered, settings)
+    findings += _strangers(ordered, closed, frozenset(tasks["graph"]))
     told = _findings(row for row in findings if row["where"] not in closed)
     items = _items(ordered, closed, settings)
     return Batch(tasks=tasks, earlier=plans.earlier, items=items, findings=told, tools=tools).validate()
@@ -283,30 +286,20 @@ def _commands(read: _Read, findings: list[Row]) -> Iterator[dict[str, Any]]:
             yield {**row, "order": (_PLACES[row["section"]], 1, name, count)}
 
 
-def _history(logs: Iterable[LogRead], tasks: pl.DataFrame, findings: list[Row]) -> Iterator[dict[str, Any]]:
+def _history(logs: Iterable[LogRead], findings: list[Row]) -> Iterator[dict[str, Any]]:
     """The events of all logs, in the order of their times."""
-    graphs = frozenset(tasks["graph"])
     for log in logs:
         rows, odd = history_items(log)
         findings += odd
-        strangers = {row["graph"] for row in rows if row["graph"] is not None} - graphs
-        for name in sorted(strangers):
-            message = f"Events belong to {shown(name)}, which is no graph of this build; no task sees them."
-            findings.append(finding("info", "EVENT_GRAPH_UNKNOWN", log.label, message))
         for row in rows:
             yield {**row, "order": (_PLACES["history"], *row["order"])}
 
 
-def _plugins(plugins: Iterable[PluginRead], tasks: pl.DataFrame, findings: list[Row]) -> Iterator[dict[str, Any]]:
+def _plugins(plugins: Iterable[PluginRead], findings: list[Row]) -> Iterator[dict[str, Any]]:
     """What plugins gave, by name: after everything else of its section, in the history before what has a time."""
-    graphs = frozenset(tasks["graph"])
     for plugin in plugins:
         rows, odd = plugin_items(plugin)
         findings += odd
-        strangers = {row["graph"] for row in rows if row["graph"] is not None} - graphs
-        for name in sorted(strangers):
-            message = f"Rows belong to {shown(name)}, which is no graph of this build; no task sees them."
-            findings.append(finding("info", "PLUGIN_GRAPH_UNKNOWN", f"plugin:{plugin.name}", message))
         for count, row in enumerate(rows):
             yield {**row, "order": (_PLACES[row["section"]], *_order(row, plugin.name, count))}
 
@@ -318,6 +311,22 @@ def _order(row: dict[str, Any], name: str, count: int) -> tuple[Any, ...]:
     if row["section"] in ("requirements", "design"):
         return row["graph"] or "", sys.maxsize, name, count
     return _LAST, name, count
+
+
+def _strangers(rows: Iterable[dict[str, Any]], closed: Mapping[str, str], graphs: frozenset[str]) -> list[Row]:
+    """Findings on graphs that rows belong to and the build does not have; what is closed names none."""
+    names = {
+        (row["source"], row["path"] if row["source"] == "history" else None, row["graph"])
+        for row in rows
+        if row.get("graph") is not None and row["graph"] not in graphs and row["item_id"] not in closed
+    }
+    found = []
+    for source, label, graph in sorted(names, key=str):
+        event = source == "history"
+        what, code = ("Events", "EVENT_GRAPH_UNKNOWN") if event else ("Rows", "PLUGIN_GRAPH_UNKNOWN")
+        message = f"{what} belong to {shown(graph)}, which is no graph of this build; no task sees them."
+        found.append(finding("info", code, str(label) if event else f"plugin:{source}", message))
+    return found
 
 
 def _masked_in(document: Document) -> list[Row]:
@@ -343,7 +352,12 @@ def _closed(rows: Sequence[dict[str, Any]], settings: Settings) -> dict[str, str
     if all(LEVELS.index(row["sensitivity"]) < floor for row in rows):
         return {}
     columns = ("item_id", "parent_id", "position", "sensitivity")
-    types = {"item_id": pl.String, "parent_id": pl.String, "position": pl.UInt32, "sensitivity": LEVEL}
+    types: dict[str, PolarsDataType] = {
+        "item_id": pl.String,
+        "parent_id": pl.String,
+        "position": pl.UInt32,
+        "sensitivity": LEVEL,
+    }
     links = pl.DataFrame({name: [row.get(name) for row in rows] for name in columns}, schema=types)
     numbered = number(links, "item_id", "item")
     ranks = closed_items(numbered, floor).join(numbered, on="item").select("item_id", "rank")

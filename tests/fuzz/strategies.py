@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from tasks.scopes import SCOPE_FILES
 from tasks.sources.inputs import Request
+
+_FACTOR = int(os.environ.get("PREBRIEF_FUZZ_FACTOR", "1"))
+
+
+def whole_builds(examples: int) -> settings:
+    """For laws over whole builds: so many examples, many more in `make fuzz`. Shrinking one would take minutes."""
+    return settings(
+        max_examples=examples * _FACTOR,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.explicit, Phase.generate],
+    )
+
 
 #: Assembled, so that no scanner takes this file for a leak.
 CREDENTIALS = (
@@ -123,7 +138,23 @@ LABELS: tuple[Any, ...] = (None, None, None, "public", "internal", "confidential
 TIMES: tuple[Any, ...] = (None, "2026-01-20T09:00:00Z", "yesterday", "2026-13-45", "0000-00-00", "9999-12-31T23:59:59Z", 0, -1, 1_700_000_000, 1e18, 10**40, float("nan"), "1700000000.5", "2026-01-20T09:00:00+99:00", [], {})  # fmt: skip
 KINDS = ("user_turn", "agent_msg", "tool_call", "tool_result", "doc_snippet", "retrieved_doc", "memory_fact", "plan_state", "policy", "odd", "", 3, None, "function_call_output")  # fmt: skip
 LEVELS: tuple[Any, ...] = (1, 1, 2, 0, -5, 10**12, 1.5, "2", "high", None, True, float("nan"), [])
-JUNK: tuple[Any, ...] = (None, 0, -1, 1.5, True, "", "text", [], {}, [[]], [{}], {"a": []}, "\ud800", 10**40, float("inf"))
+JUNK: tuple[Any, ...] = (
+    None,
+    0,
+    -1,
+    1.5,
+    True,
+    "",
+    "text",
+    [],
+    {},
+    [[]],
+    [{}],
+    {"a": []},
+    "\ud800",
+    10**40,
+    float("inf"),
+)
 
 words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=10).map(" ".join)
 fragments = st.one_of(words, st.sampled_from(TEXTS), st.sampled_from(TEXTS))
@@ -369,7 +400,10 @@ def files(draw: st.DrawFn) -> Files:
     scopes = draw(st.lists(st.sampled_from(sorted(SCOPE_FILES)), min_size=1, max_size=2, unique=True))
     return Files(
         graphs={f"plan{n}/task-graph.json": draw(graphs()) for n in range(draw(st.sampled_from([1, 1, 2])))},
-        specs={f"plan0/{name}.md": draw(documents()) for name in draw(st.sampled_from([(), ("requirements",), ("requirements", "design")]))},  # fmt: skip
+        specs={
+            f"plan0/{name}.md": draw(documents())
+            for name in draw(st.sampled_from([(), ("requirements",), ("requirements", "design")]))
+        },
         rules={f"rules/{SCOPE_FILES[scope]}": draw(rule_files()) for scope in scopes},
         logs={f"logs/{name}.jsonl": draw(histories()) for name in draw(st.sampled_from([(), ("a",), ("a", "b")]))},
         commands={"commands/work.md": draw(documents())} if not draw(st.integers(0, 2)) else {},

@@ -214,6 +214,7 @@ TARGETS: Mapping[str, Target] = {
     "summary": Target(_read_summary),
 }
 
+
 def prepare() -> None:
     """What takes seconds once, so that no input is blamed for it: the credential rules, the vocabulary, the frames."""
     warm(cache_folder())
@@ -237,7 +238,7 @@ _SEEDS: Mapping[str, tuple[str, ...]] = {
 _SETTINGS = """[budget]\ntokens = 3000\nallocation = "by_files"\n[policy]\nphase = "answer"\nkind_limits = {policy = 3}
 [scoring]\nsimilarity = "bm25"\n[scoring.weights]\nrecency = 0.1\n[rules]\nloaded_elsewhere = ["core"]\n[plan]\nstatus = ["all"]
 [dedup]\nthreshold = 0.9\n[tokens]\nmargin = 1.1\n[render]\nstyle = "labelled"\n"""
-_OUTPUT = "collected 3 items\n\na.py::test_one FAILED\n\nTraceback (most recent call last):\n  File \"a.py\", line 3\nValueError: x\n"  # fmt: skip
+_OUTPUT = 'collected 3 items\n\na.py::test_one FAILED\n\nTraceback (most recent call last):\n  File "a.py", line 3\nValueError: x\n'  # fmt: skip
 
 
 def seeds(name: str) -> dict[str, bytes]:

@@ -5,19 +5,17 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 
 from tasks.errors import InputError, SettingsError, StageError
 from tasks.settings import load_settings
-from tests.fuzz.strategies import Files, choices, files
+from tests.fuzz.strategies import Files, choices, files, whole_builds
 from tests.swarms import Built, built
 
-FACTOR = int(os.environ.get("PREBRIEF_FUZZ_FACTOR", "1"))
 #: What a build may be refused for, exit code 2. A stage may only fail where falling back is switched off.
 REFUSALS = (InputError, SettingsError)
 
@@ -47,7 +45,7 @@ def check(given_files: Files, chosen: dict) -> Built | None:
         return build
 
 
-@settings(phases=[Phase.explicit, Phase.generate], max_examples=25 * FACTOR, deadline=None, suppress_health_check=list(HealthCheck))
+@whole_builds(25)
 @given(files(), choices())
 def test_a_build_is_sound_or_refused(given_files, chosen):
     check(given_files, chosen)

@@ -453,3 +453,11 @@ def test_the_example_keeps_to_the_protocol(monkeypatch):
     from prebrief_decisions import DecisionSource
 
     assert isinstance(DecisionSource(), SourcePlugin)
+
+
+@pytest.mark.parametrize("more", [{"sensitivity": "restricted"}, {"parent_id": "vault"}])
+def test_an_id_that_is_invented_tells_nothing_of_what_may_be_closed(more, installed, swarm):
+    vault = {**ROW, "item_id": "vault", "text": "The vault.", "sensitivity": "restricted"}
+    installed("notes", gives(vault, {**ROW, "item_id": None, "text": "It is blue.", **more}))
+    names = build_with(swarm).items.filter(pl.col("source") == "notes")["item_id"].to_list()
+    assert names == ["plugin/notes/row-2", "plugin/notes/vault"]

@@ -151,7 +151,9 @@ class TestSensitivity:
     def test_none_is_public(self):
         assert one()[0]["sensitivity"] == one(sensitivity=None)[0]["sensitivity"] == "public"
 
-    @pytest.mark.parametrize("label", ["secret", "", 3, ["public"], {"level": "public"}, True, "public,internal", " public", "internal\n"])
+    @pytest.mark.parametrize(
+        "label", ["secret", "", 3, ["public"], {"level": "public"}, True, "public,internal", " public", "internal\n"]
+    )
     def test_strange_ones_are_restricted(self, label):
         row, codes = one(sensitivity=label)
         assert row["sensitivity"] == "restricted"
