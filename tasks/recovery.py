@@ -21,6 +21,8 @@ Stage = Callable[[Batch, Settings], Batch]
 #: What broke, by task: the stage's name and the class of the error. Its words may quote an input, so they stay out.
 Broken = dict[int, str]
 
+_POOLED = 4  # the stages that work on what tasks share
+
 _LOG = logging.getLogger("prebrief")
 
 #: Whatever a stage raises, the rest of the batch is built; a panic within Polars is no `Exception`.
@@ -33,8 +35,8 @@ def guarded(stage: Stage, batch: Batch, settings: Settings, shard: int = 0) -> t
     Cost: nothing while all is well. Else the stage runs again on halves, about 2 log2(n) times a broken task.
     """
     name = stage.__name__
-    if batch.tasks.is_empty():  # all of its tasks broke an earlier stage
-        return batch, {}
+    if batch.tasks.is_empty():  # none is left to do, or all broke an earlier stage
+        return (_without_tasks(stage, batch, settings) if batch.candidates is None else batch), {}
     try:
         return record(batch, stage(batch, settings), name), {}
     except _WHATEVER as error:
@@ -47,6 +49,18 @@ def guarded(stage: Stage, batch: Batch, settings: Settings, shard: int = 0) -> t
     broken |= more
     unseen = withheld(batch.items.join(after.items, on="item", how="anti"))
     return after.with_frames(items=pl.concat([after.items, unseen]).sort("item")), broken
+
+
+def _without_tasks(stage: Stage, batch: Batch, settings: Settings) -> Batch:
+    """What a stage makes of the items alone: they are written down, whether or not any task sees them."""
+    if stage.__name__ not in STAGE_NAMES[:_POOLED]:
+        return batch
+    try:
+        after = stage(batch, settings)
+    except _WHATEVER as error:
+        _LOG.debug("%s failed without tasks", stage.__name__, exc_info=error)
+        return batch.with_frames(items=withheld(batch.items))
+    return batch.with_frames(items=after.items, artifacts=after.artifacts)
 
 
 def _halved(stage: Stage, batch: Batch, settings: Settings, tasks: Sequence[int], error: Exception) -> Broken:

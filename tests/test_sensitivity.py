@@ -70,8 +70,8 @@ SAYINGS = (
     "The {0} merger closes in May, the price is 41 million.",
     "{0} " * 400,
     "# {0}\n\n```\n" + "line of {0}\n" * 80,
-    "Retry the queue twice, then give up.",
-    "status: green",
+    OPEN[1],
+    OPEN[2],
     "password = " + "'Zq9" + "-hunter-{0}-7741x'",
     '{{"{0}": [' + ", ".join(["1"] * 300) + "]}}",
     "token {0} 数据库 \u202e \ud800 \x1b[31m",
@@ -274,7 +274,9 @@ def _naming(path: Path) -> tuple[str, ...]:
 )
 def test_what_a_closed_item_says_changes_nothing(log, chosen, sayings, others):
     shut = closed(log, chosen["policy"]["sensitivity_floor"])
-    compare(rows(log, shut, sayings, "Quetzal"), rows(log, shut, others, "Ocelot"), chosen)
+    own = [place for place, saying in enumerate(SAYINGS) if saying not in OPEN]  # what repeats closes what it repeats
+    left, right = ([own[saying % len(own)] for saying in given] for given in (sayings, others))
+    compare(rows(log, shut, left, "Quetzal"), rows(log, shut, right, "Ocelot"), chosen)
 
 
 def compare(log: list[dict[str, Any]], other: list[dict[str, Any]], chosen: dict[str, dict[str, Any]]) -> None:
@@ -340,3 +342,20 @@ def _differences(one: Built, two: Built, names: list[str]) -> Iterator[str]:
                 for column in before
                 if before[column] != after[column]
             )
+
+
+@pytest.mark.parametrize("action", ["drop", "redact"])
+def test_what_repeats_a_closed_item_is_closed_but_for_what_the_project_wrote(action, tmp_path):
+    secret = "The login session has a schema."
+    log = [
+        event("e1", "agent_msg", secret, sensitivity="restricted"),
+        event("e2", "user_turn", f"{secret}\n"),
+        event("e3", "user_turn", "It says so.", "e2"),
+        event("e4", "user_turn", "ok", sensitivity="restricted"),
+        event("e5", "user_turn", "ok"),
+        event("e6", "user_turn", f"I read: {secret}"),
+    ]
+    build = built(write(str(tmp_path), log), load_settings(policy={"sensitivity_action": action}))
+    assert build.item("/e2")["sensitivity"] == build.item("/e3")["sensitivity"] == "restricted"
+    assert build.item("/e5")["sensitivity"] == build.item("/e6")["sensitivity"] == "public"
+    assert secret in build.items.filter(pl.col("section") == "requirements")["text"].str.join(" ").item()

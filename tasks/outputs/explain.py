@@ -193,7 +193,7 @@ def _because(
             return f"The phase {settings['policy.phase']} leaves out items of kind {kind}."
         case "sensitivity":
             floor = settings["policy.sensitivity_floor"]
-            return f"It, or what it descends from, is {item.get('sensitivity')}; the floor is {floor}."
+            return f"It, or what it descends from or repeats, is {item.get('sensitivity')}; the floor is {floor}."
         case "duplicate":
             begins = _beginning(items.get(row["duplicate_of"]), settings)
             quoted = f" ({begins})" if begins else ""

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Inputs", "Request", "discover", "load"]
 
 _COLUMNS = tuple(name for name in Items.columns() if name != "item")
+_LEAST_REPEATED = 12  # characters; shorter texts say the same by chance
 _LAST = 9  # among the sources of a section
 _WRITTEN = ("files_create", "files_modify")
 _PLACES = {section: place for place, section in enumerate(SECTIONS)}
@@ -347,10 +348,31 @@ def _closed(rows: Sequence[dict[str, Any]], settings: Settings) -> dict[str, str
     """By id the highest label above each item that is at or above the floor, or descends from one that is.
 
     The sensitivity filter takes their texts out, and comes after stages that count: nothing is made of them before.
+    What repeats one of them word for word takes its label too, be it labelled public; but for what the project's own
+    people wrote, which no log can close.
     """
     floor = LEVELS.index(settings.policy.sensitivity_floor)
-    if all(LEVELS.index(row["sensitivity"]) < floor for row in rows):
-        return {}
+    closed: dict[str, str] = {}
+    while True:
+        if all(LEVELS.index(row["sensitivity"]) < floor for row in rows):
+            return closed
+        closed = _descending(rows, floor)
+        said: dict[str, str] = {}
+        for row in rows:
+            if (level := closed.get(row["item_id"])) is not None and len(
+                text := row["text"].strip()
+            ) >= _LEAST_REPEATED:
+                said[text] = max(level, said.get(text, level), key=LEVELS.index)
+        repeating = [
+            row for row in rows if row["item_id"] not in closed and not row["trusted"] and row["text"].strip() in said
+        ]
+        if not repeating:
+            return closed
+        for row in repeating:
+            row["sensitivity"] = said[row["text"].strip()]
+
+
+def _descending(rows: Sequence[dict[str, Any]], floor: int) -> dict[str, str]:
     columns = ("item_id", "parent_id", "position", "sensitivity")
     types: dict[str, PolarsDataType] = {
         "item_id": pl.String,

@@ -158,7 +158,7 @@ def test_text_above_the_floor_is_never_shown_whatever_the_files_hold(tmp_path: P
 
 def test_an_item_above_the_floor_says_which_level_and_which_floor(build: BuildFolder) -> None:
     told = explain_item(build, GRAPH, TASK, "log/s2")
-    assert told["because"] == "It, or what it descends from, is confidential; the floor is confidential."
+    assert told["because"] == "It, or what it descends from or repeats, is confidential; the floor is confidential."
     assert (told["stage"], told["score"], told["parts"], told["begins"]) == ("apply_sensitivity_filter", None, [], None)
 
 
