@@ -93,13 +93,18 @@ def _row_faults() -> dict[str, pl.Expr]:
 
 
 def _owner_faults(context: Context) -> dict[str, pl.Expr]:
-    """Whose rows and items a file may hold: history alone is shown to the tasks that come after."""
+    """Whose rows and items a file may hold: history alone is shown to the tasks that come after.
+
+    The closure brings ancestors of whatever graph or task.
+    """
     graph, task_id = context.task["graph"], context.task["task_id"]
     foreign = pl.col("owner_task").fill_null(task_id) != task_id
     return {
         "stands in the file of another task": (pl.col("graph") != graph) | (pl.col("task_id") != task_id),
-        "is an item of another graph or task": (pl.col("owner_graph").fill_null(graph) != graph)
-        | (foreign & (pl.col("section") != "history")),
+        "is an item of another graph or task": (
+            (pl.col("owner_graph").fill_null(graph) != graph) | (foreign & (pl.col("section") != "history"))
+        )
+        & ~pl.col("item_id").is_in(pl.col("parent").drop_nulls().implode()),
     }
 
 

@@ -70,6 +70,16 @@ def test_a_task_of_which_every_candidate_goes_before_scoring_has_its_context(tmp
     """As with a floor that closes everything, and all rows written down."""
     chosen = load_settings(policy={"sensitivity_floor": "public"}, audit={"max_rows_per_task": 0})
     done = build_swarm(tmp_path, [task("T-1")], settings=chosen)
-    assert set(done.contexts["reason"]) == {"sensitivity", "phase", "irrelevant"} & set(done.contexts["reason"])
+    assert set(done.contexts["decision"]) == {"dropped"}
     assert len(done.contexts) == done.task("T-1")["candidates"]
+    assert done.problems() == []
+
+
+def test_an_ancestor_of_another_graph_comes_along(tmp_path):
+    events = [
+        event("e1", "user_turn", "Please look after the shop.", graph="elsewhere"),
+        event("e2", "agent_msg", "It is looked after.", "e1"),
+    ]
+    done = build_swarm(tmp_path, [task("T-1")], events=events)
+    assert {"e1", "e2"} <= set(done.selected("T-1"))
     assert done.problems() == []
