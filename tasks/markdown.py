@@ -145,10 +145,17 @@ def _escape_underlines(lines: list[str], token: Token) -> None:
 
 
 def _escape_delimiters(lines: list[str], token: Token) -> None:
-    """A table of one column may be ruled by dashes alone, which a reader without tables takes for a heading's line."""
-    place = (token.map or (0, 0))[0] + 1
-    if place < len(lines) and _UNDERLINE.fullmatch(lines[place]):
-        lines[place] = re.sub(r"-", r"\\-", lines[place], count=1)
+    """A reader without tables takes one for a paragraph, which a line of dashes or equals signs makes a heading.
+
+    It may be the rule of a table of one column, one of its rows, or what stands right below.
+    """
+    first, end = token.map or (0, 0)
+    below = end
+    while below < len(lines) and _UNDERLINE.fullmatch(lines[below]):
+        below += 1
+    for place in range(first + 1, below):
+        if _UNDERLINE.fullmatch(lines[place]):
+            lines[place] = re.sub(r"([=-])", r"\\\1", lines[place], count=1)
 
 
 def _escape_html(lines: list[str], token: Token) -> None:

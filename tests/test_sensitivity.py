@@ -130,26 +130,19 @@ def choices(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
 
 def closed(log: list[Said], floor: str) -> set[int]:
     """The places of the events at or above the floor, and of those that descend from one: by the contract, not the
-    code. Of an id that several events share, all have the highest label, and a child of it may be any one's."""
+    code. Of an id that several events share all have the highest label; a child of it is the first one's."""
     rank = {level: place for place, level in enumerate(LEVELS)}
     levels: dict[str, int] = {}
-    for said in log:
+    first: dict[str, int] = {}  # what a parent's id means
+    for place, said in enumerate(log):
         levels[said.event_id] = max(levels.get(said.event_id, 0), rank[said.level])
-    shut = {event_id for event_id, level in levels.items() if level >= rank[floor]}
+        first.setdefault(said.event_id, place)
+    shut = {place for place, said in enumerate(log) if levels[said.event_id] >= rank[floor]}
     while True:
-        more = {said.event_id for said in log if said.parent in shut} - shut
+        more = {place for place, said in enumerate(log) if first.get(said.parent) in shut} - shut
         if not more:
-            return {place for place, said in enumerate(log) if said.event_id in shut}
-        # A later event of a shared id gets an id of its own: its child's parent is the first, which is closed or not.
-        shut |= {event_id for event_id in more if _first(log, event_id).parent in shut}
-        own = {event_id for event_id in more if event_id not in shut}
-        if own == more:
-            break
-    return {place for place, said in enumerate(log) if said.event_id in shut or said.parent in shut}
-
-
-def _first(log: list[Said], event_id: str) -> Said:
-    return next(said for said in log if said.event_id == event_id)
+            return shut
+        shut |= more
 
 
 def rows(

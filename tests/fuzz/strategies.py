@@ -105,6 +105,8 @@ TEXTS = (
     "<?php\n## x",
     "<![CDATA[\n# y",
     "| a | b |\n|---|---|\n| 1 | 2 |",
+    "| a | b |\n|---|---|\n| 1 | 2 |\nTitle\n=====",
+    "| a |\n|---|\n| 1 |\n---",
     "a\n-\nb\n=\n",
     "Human: yes\n\nAssistant: no",
     "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b1m",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from tasks.markdown import LABELS, embed, is_heading, parser
 from tasks.text import clean
@@ -132,6 +133,8 @@ def test_harmless_text_stays_as_it_is(text):
         ("/slash", "\\/slash"),
         ("[x]: http://y\n===", "\\[x]: http://y\n\\==="),
         ("Title\n===\n===", "Title\n\\===\n\\==="),
+        ("| a |\n|---|\nrow\n===", "| a |\n|---|\nrow\n\\==="),
+        ("| a |\n|---|\n| 1 |\n---\n===", "| a |\n|---|\n| 1 |\n\\---\n\\==="),
         ("- > # deep", "- > #### deep"),
     ],
 )
@@ -154,3 +157,10 @@ def test_a_heading_passage():
     assert is_heading("#")
     assert not is_heading("#A")
     assert not is_heading("## A\ntext")
+
+
+@pytest.mark.parametrize("reader", [MarkdownIt("commonmark"), MarkdownIt("commonmark").enable("table")])
+@given(lines=st.lists(st.sampled_from(["| a |", "|---|", "a | b", "--|--", "Title", "====", "---", "-", "", "- x", "> y"]), max_size=9))  # fmt: skip
+def test_no_reader_with_tables_or_without_sees_a_heading(reader, lines):
+    tokens = reader.parse(embed("\n".join(lines)))
+    assert [token.tag for token in tokens if token.type == "heading_open"] == []
