@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasks.credential_blocks import Span
 from tasks.credential_columns import column_values, inserted_values
+from tasks.credential_lists import further_pieces, items
 from tasks.credential_names import QUOTE, Names, name_start, spaced_name
 from tasks.credential_values import (
     BARRIER,
@@ -29,7 +30,7 @@ from tasks.credential_values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_OPEN = re.compile(rf"(?:[A-Za-z_][\w.:!]{{0,40}}+\([ \t]{{0,4}})?[bBrRuUfFNL@$]{{0,2}}(?P<quote>{QUOTE})")
+_OPEN = re.compile(rf"(?:(?:[A-Za-z_][\w.:!]{{0,40}}+)?\(\s{{0,40}})?[bBrRuUfFNL@$]{{0,2}}(?P<quote>{QUOTE})")
 _ADJOINING = re.compile(r"[A-Za-z0-9$%^*(~{@!]")
 _SCHEME = re.compile(r"(?:bearer|basic|token|bot|apikey|api-key|negotiate|ssws|digest)[ \t]{1,4}", re.IGNORECASE)
 _BARE = re.compile(rf"[^\s\"'`<>{BARRIER}{FOREIGN}]+")
@@ -43,6 +44,8 @@ _ANNOTATED = re.compile(r"[ \t]{0,4}[&A-Za-z_][\w.\[\]|&<>? ]{0,60}?[ \t]{0,4}=[
 _OTHERWISE = re.compile(
     r"[^\n;,\"'`]{0,40}(?:[\"'][^\n\"']{0,60}[\"'][^\n;,\"'`]{0,8})?(?:\bor|\|\||\?\?|\?:)[ \t]{1,4}(?=[\"'`])"
 )
+_CODE = re.compile(r"\d{4,10}|\d{3,4} \d{3,4}|(?=\S*\d)[A-Za-z0-9]{3,6}(?:-[A-Za-z0-9]{3,6}){1,3}")
+_LITTER = re.compile(r"[^\w\s]")
 _SETTING = re.compile(r"[A-Za-z][A-Za-z._\-]{1,30}=(?=[^=\s]{8})")
 _CAPITAL_SETTING = re.compile(r"[A-Z][A-Z_]{3,40}=(?=[^=\s]{8})")
 _IDENTIFIER = re.compile(r"[A-Za-z]+(?:[_.][A-Za-z]+)+")
@@ -53,7 +56,7 @@ _WORD = re.compile(r"[^\s\"'`]+")
 _SPACE = re.compile(r"\s")
 _CLOSING = re.compile(r"[.,;:!?)\]}|\\]{0,8}>?</")
 _LINE_HEAD = re.compile(r"[ \t>+\-]{0,40}(?:export |set |ENV |ARG |- |\$env:)?[ \t]*")
-_DECLARED = re.compile(r"(?:ENV|ARG|define|set|setx)[ \t]+\Z")
+_DECLARED = re.compile(r"(?:ENV|ARG|define|set|setx|setenv)[ \t]+\Z")
 _TRAILING: Final = ".,;:)]}|\\"
 _TRAILING_IN_PROSE: Final = _TRAILING + "!?"
 _REACH: Final = 512
@@ -65,6 +68,7 @@ _LABELS: Final = {
     "guarded": "password",
     "secret": "secret",
     "weak": "secret",
+    "code": "access-code",
     "identifier": "client-id",
 }
 _SHORTEST_PASSWORD: Final = 4
@@ -94,7 +98,7 @@ class Assignments:
                 yield Span(start, end, _LABELS[kind])
 
     def _assigned(self, view: str, telling: Sequence[int]) -> Iterator[Span]:
-        done = 0
+        done = listed = 0
         names, runs, surroundings = self._names, _Runs(view), Surroundings(view, _NAME_REACH, _VALUE_REACH)
         for index, place in enumerate(telling):
             if place < done:
@@ -103,6 +107,8 @@ class Assignments:
             if given is None:
                 continue
             done = max(given.end("name"), place + 1)
+            if BARRIER in view[given.end() : given.end() + 2]:
+                continue  # the value is gone already
             start = name_start(view, place)
             kind = names.kind(spaced_name(view, start, given.end("name")))
             if kind is None or view.startswith("://", start - 3) or surroundings.are_barren(place):
@@ -114,7 +120,16 @@ class Assignments:
                     done = max(done, span.end)
                     surroundings.are_fertile(place)
                     yield span
+                    yield from (Span(*piece, span.rule) for piece in further_pieces(view, span.end))
                     break
+            else:
+                if given.lastgroup == "operator" and given["name"].endswith("s") and given.end() >= listed:
+                    several, listed = items(view, given.end())
+                    each = "password" if given["name"].lower().endswith("passwords") else kind
+                    for item in several:
+                        if self._judge(view[slice(*item)], each, _IN_COLUMN, quoted=False, called=True):
+                            surroundings.are_fertile(place)
+                            yield Span(*item, _LABELS[each])
 
     def _value(
         self, runs: _Runs, start: int, kind: str, place: _Place, telling: tuple[Sequence[int], int], *, called: bool
@@ -133,8 +148,6 @@ class Assignments:
         else:
             if place.form in ("call", "pair"):
                 return None
-            if kind == "guarded" and view[start - 1] != "=" and not place.flag:  # `PASS: FR-007`
-                return None
             begin, end = start, _cut(view, start, runs.end(start), kind, place)
             if "|" in view[start - 2 : start]:  # `| name | value |`; `name|value|` lists alternatives
                 end = start + len(view[start:end].partition("|")[0])
@@ -150,6 +163,8 @@ class Assignments:
         value = judged_part(view, begin, end, *telling)
         if place.form == "space" and place.whole_line and view[end : end + 1] not in ("", "\n", "\r"):
             place = place._replace(whole_line=False)
+        if kind == "guarded" and opened is None and view[start - 1] != "=" and not place.flag:  # `PASS: FR-007`
+            kind = "secret"
         if not value or not self._judge(value, kind, place, quoted=opened is not None, called=called):
             return None
         if is_cut_short(view, end) or is_digest(view, begin):
@@ -159,7 +174,11 @@ class Assignments:
     def _is_secret(self, value: str, kind: str, place: _Place, *, quoted: bool, called: bool) -> bool:
         values = self._values
         if _SPACE.search(value):
-            if kind != "password" or not quoted or len(value) >= 100:  # noqa: PLR2004
+            if kind == "code":
+                return bool(_CODE.fullmatch(value))
+            if kind != "password":
+                return quoted and _is_litter(value) and values.looks_generated(value, 48, STRONG)
+            if not quoted or len(value) >= 100:  # noqa: PLR2004
                 return False
             return bool(_GROUPED.fullmatch(value)) or _has_chosen_word(values, value)
         if not quoted and not place.environment and values.is_code(value):
@@ -167,6 +186,8 @@ class Assignments:
         if kind == "guarded":
             told = len(value) >= 6 and (place.form == "operator" or place.flag) and not _TICKET.fullmatch(value)  # noqa: PLR2004
             return told and any(map(str.isdigit, value)) and values.looks_chosen(value)
+        if kind == "code" and not values.looks_generated(value, 8, CLEAR):
+            return bool(_CODE.fullmatch(value)) and (place.form == "operator" or place.flag)
         if kind == "weak" and (called or place.form in ("prose", "space")) and not place.flag:
             if place.form == "space" and not quoted:
                 return False
@@ -222,7 +243,7 @@ class Assignments:
             return False
         if values.looks_chosen(value) or values.looks_generated(value, 8, MARGINAL):
             return True
-        return values.looks_generated(value, 8, _UNWORDLY) or (place.whole_line and value.isdigit())
+        return values.looks_generated(value, 8, _UNWORDLY) or value.isdigit()
 
 
 class _Runs:
@@ -295,11 +316,11 @@ def _value_starts(view: str, start: int, given: re.Match[str]) -> Iterator[tuple
     That is behind the operator, behind a type that stands between (`token: str = ...`), or behind an `or`.
     """
     place = given.end()
-    if view.startswith("${", start - 2):  # `${NAME:-value}`; behind `:?` and `:+` stands no value of it
-        if view[place : place + 1] in ("-", "="):
-            yield place + 1, True
+    if view.startswith("${", start - 2):  # `${NAME:-value}`; `${name:value}` too; behind `:?` and `:+` stands none
+        if view[place : place + 1] not in ("?", "+"):
+            yield place + (view[place : place + 1] in ("-", "=")), True
         return
-    yield place, given.lastgroup == "block"
+    yield place, given.lastgroup == "block" or view[given.end("name") : place].rstrip().endswith(("||", "??"))
     if given.lastgroup == "operator" and view[place : place + 1] not in ("", '"', "'", "`"):
         annotated = _ANNOTATED.match(view, place) if ":" in view[given.end("name") : place] else None
         if annotated is not None:
@@ -359,6 +380,11 @@ def _cut(view: str, start: int, end: int, kind: str, place: _Place) -> int:
         return found.start() if found else end
     trailing = _TRAILING_IN_PROSE if place.form == "prose" else _TRAILING
     return start + len(view[start : found.start() if found else end].rstrip(trailing))
+
+
+def _is_litter(value: str) -> bool:
+    """Whether a value with blanks is a string of any characters at all, such as the keys of a WordPress site."""
+    return 5 * len(_LITTER.findall(value)) >= len(value) >= 8 * value.count(" ")
 
 
 def _has_chosen_word(values: Values, value: str) -> bool:

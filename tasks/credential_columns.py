@@ -15,6 +15,7 @@ _LONGEST_LINE: Final = 2_000
 _RULE = re.compile(r"[ \t>]{0,8}\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*\r?(?:\n|\Z)")
 _HEADER = re.compile(r"[\"'`*_ \t]{0,4}[A-Za-z_][\w \-.]{0,40}[\"'`*_ \t]{0,4}")
 _CELL = re.compile(r"[\"'`*_ \t]{0,4}(?P<value>[^\s\"'`](?:[^\n]*[^\s\"'`*])?)[\"'`* \t\r]{0,4}")
+_ALIGNED = re.compile(r"[^ \r]+(?: [^ \r]+)*+")
 _INSERT = re.compile(r"\((?P<names>[\w`\"\[\]. ,\n\r\t]{3,1000})\)\s{0,20}(?i:values)\s{0,20}(?=\()")
 _TUPLE = re.compile(r"\((?P<cells>(?:'[^'\n]{0,500}+'|[^()'\n]{1,100}+){1,60}+)\)\s{0,20}(?P<more>,\s{0,20})?")
 _FIELD = re.compile(r"\s*(?:[NE]?'(?P<text>[^'\n]*)'|[^,'\n]*)\s*(?:,|\Z)")
@@ -34,7 +35,7 @@ def column_values(
         if end < 0 or (start == 0 and place > _LONGEST_LINE):
             continue
         line = view[start:end]
-        mark = next((mark for mark in ("|", "\t", ",", ";") if mark in line), None)
+        mark = next((mark for mark in ("|", "\t", ",", ";", "  ") if mark in line.strip(" ")), None)
         if mark is None:
             continue
         below = end + 1
@@ -43,9 +44,9 @@ def column_values(
             if rule is None:
                 continue
             below = rule.end()
-        elif view.count(mark, below, view.find("\n", below) % (len(view) + 1)) != line.count(mark):
+        elif len(_split(view[below : view.find("\n", below) % (len(view) + 1)], mark)) != len(_split(line, mark)):
             continue
-        columns = [(index, kind(cell)) for index, cell in enumerate(_cells(line, mark))]
+        columns = [(index, kind(cell)) for index, cell in enumerate(_names(line, mark))]
         named = {index: found for index, found in columns if found}
         if not named:
             continue
@@ -54,9 +55,20 @@ def column_values(
             yield value
 
 
-def _cells(line: str, mark: str) -> list[str]:
+def _split(line: str, mark: str) -> list[tuple[int, str]]:
+    """The cells of a line and where each starts in it. The mark of two blanks stands for any number of them."""
+    if mark == "  ":
+        return [(cell.start(), cell.group()) for cell in _ALIGNED.finditer(line)]
+    cells, start = [], 0
+    for cell in line.split(mark):
+        cells.append((start, cell))
+        start += len(cell) + len(mark)
+    return cells
+
+
+def _names(line: str, mark: str) -> list[str]:
     """The names in a line of names; empty if the line is something else."""
-    cells = line.rstrip("\r").split(mark)
+    cells = [cell for _, cell in _split(line.rstrip("\r"), mark)]
     if mark == "|":
         return [cell.strip(" \t\"'`*_") for cell in cells]
     if not all(_HEADER.fullmatch(cell) for cell in cells):
@@ -69,15 +81,14 @@ def _rows(view: str, start: int, mark: str, width: int, named: dict[int, str]) -
     while start < len(view):
         end = view.find("\n", start, start + _LONGEST_LINE)
         line = view[start : end if end >= 0 else start + _LONGEST_LINE]
-        cells = line.split(mark)
+        cells = _split(line, mark)
         if len(cells) != width:
             return
-        position = start
-        for index, cell in enumerate(cells):
-            found = _CELL.fullmatch(cell) if index in named else None
+        for index, kind in named.items():
+            place, cell = cells[index]
+            found = _CELL.fullmatch(cell)
             if found:
-                yield named[index], position + found.start("value"), position + found.end("value")
-            position += len(cell) + len(mark)
+                yield kind, start + place + found.start("value"), start + place + found.end("value")
         if end < 0:
             return
         start = end + 1

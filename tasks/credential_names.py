@@ -24,7 +24,7 @@ class Names:
 
     def __init__(self, data: Mapping[str, list[str]]) -> None:
         self._kinds: dict[tuple[str, ...], str] = {}
-        for kind in ("weak", "guarded", "identifier", "secret", "password"):
+        for kind in ("weak", "code", "guarded", "identifier", "secret", "password"):
             for name in data[kind]:
                 self._kinds[tuple(name.split())] = kind
         self._longest = max(map(len, self._kinds))
@@ -49,7 +49,10 @@ class Names:
         parts = [part.lower() for part in _PART.findall(name)]
         for last in range(len(parts) - 1, -1, -1):
             for length in range(min(self._longest, last + 1), 0, -1):
-                kind = self._kinds.get(tuple(parts[last + 1 - length : last + 1]))
+                words = tuple(parts[last + 1 - length : last + 1])
+                kind = self._kinds.get(words)
+                if kind is None and length > 1:  # `api keys`
+                    kind = self._kinds.get((*words[:-1], words[-1].removesuffix("s")))
                 if kind is None and length == 1 and parts[last].endswith(self._suffixes):
                     kind = "password" if parts[last].endswith(("password", "passwd", "passphrase")) else "secret"
                 if kind is not None:
@@ -93,21 +96,21 @@ def _given(spaced: Iterable[str]) -> re.Pattern[str]:
     block = (
         rf"{QUOTE}?{gap}[:=]?{gap}\{{\s{{0,40}}{settings}[ \t]{{0,40}}{QUOTE}?(?:value|default){QUOTE}?{gap}[:=]{gap}"
     )
-    signs = r"(?:=>|:=|={1,3}|!={1,2}|\?\?=|\|\|=|->|<-|:|%3[ADad]|\|)"
+    signs = r"(?:=>|:=|={1,3}|!={1,2}|\?\?=?|\|\|=?|->|<-|:|%3[ADad]|\|)"
     typed = rf"[ \t]{{1,4}}(?:string|str|&str|String){gap}="
     yaml_type = r"(?:!{1,2}\w{0,12}[ \t]{1,4}(?=[\"']))?"
     item = r"\[[\w\"'.\-]{1,40}\]"
     sign = rf"{QUOTE}?\*{{0,3}}{gap}(?:[\])}}]|{item})?{gap}\??{signs}\*{{0,3}}"
     attributes = r"(?:[ \t]{1,4}[\w:.\-]{1,40}=[\"'][^\"'<>\n]{0,100}[\"']){0,4}"
-    tag = rf"{QUOTE}?{attributes}>(?:<!\[CDATA\[|\s{{0,40}}<(?:value|string)>)?"
+    tag = rf"{QUOTE}?{attributes}>(?:<!\[CDATA\[|\s{{0,40}}<(?i:value|string)>)?"
     tags = r"</\w{1,20}>\s{0,40}<\w{1,20}>"
-    flagged = rf"{QUOTE}?[ \t]{{1,8}}--value[ =]"
+    flagged = rf"{QUOTE}?[ \t]{{1,8}}--(?:value|body|secret-string)[ =]"
     return re.compile(
         rf"(?P<name>(?:(?i:{words}))?+[A-Za-z0-9_.\-]{{0,80}}+)(?:"
         rf"(?P<call>\({gap}(?={QUOTE}))"
         rf"|(?P<block>{block})"
         rf"|(?P<operator>(?:{listed}|{sign}|{typed}|{flagged}|{tags}|{tag})"
-        rf"(?:{gap}[|>][+\-]?{line}|{line}(?=[\"'])|{gap}){yaml_type}{FOREIGN}{{0,16}})"
+        rf"(?:{gap}(?:[|>][+\-]?|\\|\"{{3}}\\?|'{{3}}\\?){line}|{line}(?=[\"'])|{gap}){yaml_type}{FOREIGN}{{0,16}})"
         rf"|(?P<pair>{QUOTE}{gap},{gap}(?=[bBrRuUfF]?{QUOTE}))"
         rf"|(?P<prose>{spoken})"
         rf"|(?P<space>[ \t]{{1,8}}{ahead})"

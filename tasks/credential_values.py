@@ -135,7 +135,12 @@ class Values:
 
     def _is_placeholder(self, head: str) -> bool:
         lower = head.lower()
-        if not head.strip() or BARRIER in head or lower in self._words or head.count(head[0]) == len(head):
+        if (
+            not head.strip()
+            or BARRIER in head
+            or lower.strip("*_<>[]-. ") in self._words
+            or head.count(head[0]) == len(head)
+        ):
             return True
         if (_REFERENCE.fullmatch(head) and not (head[0] == "$" and self.evidence(head) >= STRONG)) or _SEQUENCE.search(
             head

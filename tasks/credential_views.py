@@ -46,20 +46,28 @@ def _plain() -> _Plain:
     for code in range(0xC0, 0x250):
         letter = unicodedata.normalize("NFD", chr(code))[0]
         table[code] = letter if letter.isascii() else "?"
+    table |= zip(map(ord, "\u0142\u0141\u00f8\u00d8\u0131\u0111\u0110\u00df"), "lLoOidDs", strict=True)
     return _Plain(table | dict.fromkeys(range(0x300, 0x370), "?"))
 
 
 _PLAIN: Final = _plain()
 _KNOWN: Final = re.compile(f"[{re.escape(''.join(map(chr, sorted(_PLAIN))))}]")
-#: What a password is called in other scripts, each as long as the name that stands for it.
+#: What a password is called in other scripts.
 _NAMES: Final = (
-    ("\u043f\u0430\u0440\u043e\u043b\u044c", "passwd"),
-    ("\u041f\u0430\u0440\u043e\u043b\u044c", "passwd"),
-    ("\u5bc6\u7801", "pw"),
-    ("\u5bc6\u78bc", "pw"),
-    ("\u53e3\u4ee4", "pw"),
-    ("\u30d1\u30b9\u30ef\u30fc\u30c9", "__pwd"),
-    ("\ube44\ubc00\ubc88\ud638", "_pwd"),
+    "\u043f\u0430\u0440\u043e\u043b\u044c",
+    "\u041f\u0430\u0440\u043e\u043b\u044c",
+    "\u5bc6\u7801",
+    "\u5bc6\u78bc",
+    "\u53e3\u4ee4",
+    "\u30d1\u30b9\u30ef\u30fc\u30c9",
+    "\ube44\ubc00\ubc88\ud638",
+    "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631",
+    "\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631",
+    "\u05e1\u05d9\u05e1\u05de\u05d4",
+    "\u092a\u093e\u0938\u0935\u0930\u094d\u0921",
+    "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19",
+    "\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2",
+    "\u03c3\u03c5\u03bd\u03b8\u03b7\u03bc\u03b1\u03c4\u03b9\u03ba\u03cc",
 )
 
 
@@ -113,9 +121,9 @@ def views_of(text: str) -> list[View]:
 
 
 def _in_ascii(text: str, odd: str) -> str:
-    for name, plain in _NAMES:
-        if name in odd:
-            text = text.replace(name, plain)
+    for name in _NAMES:
+        if name.partition(" ")[0] in odd:
+            text = text.replace(name, "pwd".rjust(len(name), "_") if len(name) > 2 else "pw")  # noqa: PLR2004 - as long
     return _FOREIGN_RUN.sub(lambda found: _run_in_ascii(found.group()), text)
 
 

@@ -77,6 +77,7 @@ def parts(text: str) -> tuple[str, list[str], str]:
 
 _BEGIN = "-----BEGIN"
 _END = "-----END"
+_TRIPLE = '"' * 3
 
 #: One text a block; blocks are parted by a line of `%%`.
 SECRET = rf"""
@@ -900,6 +901,152 @@ hmac_key: ⟦@{{H64}}⟧
 salt and pepper: pepper_secret = "⟦@{{A24}}⟧"
 %%
 app_password: "⟦@{{L4}} @{{L4}} @{{L4}} @{{L4}}⟧"
+%%
+api_keys: ["⟦@{{A24}}⟧", "⟦@{{A24}}⟧"]
+%%
+"refreshTokens": [
+  "⟦@{{A24}}⟧",
+  "⟦@{{A24}}⟧"
+]
+%%
+{{\"tokens\": [\"⟦@{{A24}}⟧\"]}}
+%%
+passwords:
+  - ⟦@{{P}}⟧
+  - ⟦@{{P}}⟧
+%%
+passwords = {{'bob': '⟦@{{P}}⟧', 'eve': '⟦@{{P}}⟧'}}
+%%
+recovery codes:
+  ⟦a1@{{L3}}-@{{L5}}⟧
+  ⟦@{{L4}}7-@{{L5}}⟧
+%%
+backup_codes: ["⟦2@{{D7}}⟧", "⟦3@{{D7}}⟧"]
+%%
+PIN: ⟦4@{{D5}}⟧
+%%
+"otp": "⟦7@{{D5}}⟧"
+%%
+verification_code=⟦9@{{D5}}⟧
+%%
+"password": ⟦8@{{D5}}⟧
+%%
+token = (
+    "⟦@{{A20}}⟧"
+    "⟦@{{A20}}⟧"
+)
+%%
+const secret = "⟦@{{A18}}⟧" +
+  "⟦@{{A18}}⟧";
+%%
+client_secret=\
+  ⟦@{{A30}}⟧
+%%
+private_token = {_TRIPLE}
+⟦@{{A40}}⟧
+{_TRIPLE}
+%%
+process.env.SECRET || '⟦@{{A20}}⟧'
+%%
+@Value("${{app.secret:⟦@{{A20}}⟧}}")
+%%
+&& : "${{PASSWORD:=⟦@{{A12}}⟧}}"
+%%
+<AdministratorPassword><Value>⟦@{{P}}⟧</Value></AdministratorPassword>
+%%
+NAME   TOKEN                      AGE
+bob    ⟦@{{A24}}⟧   3d
+eve    ⟦@{{A24}}⟧   4d
+%%
+motdepasse = '⟦@{{P}}⟧'
+%%
+wachtwoord=⟦@{{P}}⟧
+%%
+lösenord: ⟦@{{P}}⟧
+%%
+hasło: ⟦@{{P}}⟧
+%%
+heslo=⟦@{{P}}⟧
+%%
+şifre: ⟦@{{A22}}⟧
+%%
+salasana: ⟦@{{P}}⟧
+%%
+adgangskode: ⟦@{{P}}⟧
+%%
+كلمة المرور: ⟦@{{P}}⟧
+%%
+clave_secreta: '⟦@{{A22}}⟧'
+%%
+pass-phrase: ⟦@{{A22}}⟧
+%%
+rootpw ⟦@{{A20}}⟧
+%%
+access_code=⟦@{{A22}}⟧
+%%
+AZURE_STORAGE_KEY=⟦@{{B86}}==⟧
+%%
+STELLAR_SEED="⟦S@{{C55}}⟧"
+%%
+define('NONCE_SALT', '⟦T:q?|)b-@{{A8}}]la;=9c_@{{A6}}^v,*Mi0a_+*)@{{A6}}VN*3@r@{{A9}}&%=x⟧');
+%%
+define('AUTH_KEY',   '⟦k,P@{{A3}} 9^%i:@{{A4}}-=#K:+v @{{A5}}~&Lt?=@{{A4}}S]l,q@{{A6}}cc!Q:vY@{{A4}}k!:r,7@{{A4}}B@6.V⟧');
+%%
+Authorization: GenieKey ⟦@{{UUID}}⟧
+%%
+Authorization: Splunk ⟦@{{UUID}}⟧
+%%
+https://api.example.org/data?q=Rome&appid=⟦@{{H32}}⟧
+%%
+echo ⟦@{{A14}}9x⟧ | docker login --username bot --password-stdin
+%%
+net use Z: \\srv\share /user:corp\bob ⟦@{{P}}⟧
+%%
+gh secret set NPM_TOKEN --body "⟦@{{A36}}⟧"
+%%
+useradd -p '⟦$6$@{{A8}}$@{{A86}}⟧' bob
+%%
+setenv DB_PASSWD ⟦@{{P}}⟧
+%%
+deploy:⟦$2y$10$@{{A53}}⟧
+%%
+root:⟦$6$@{{A16}}$@{{A86}}⟧:19000:0:99999:7:::
+%%
+enable secret 5 ⟦$1$@{{A4}}$@{{A22}}⟧
+snmp-server community ⟦z7@{{L8}}⟧ RO
+%%
+username admin privilege 15 password 0 ⟦@{{L7}}q4⟧
+%%
+$ cat config/master.key
+⟦@{{H32}}⟧
+%%
+jwt.sign(payload, '⟦@{{A20}}⟧')
+%%
+hmac.new(b'⟦@{{A24}}⟧', msg, hashlib.sha256)
+%%
+Fernet(b'⟦@{{A43}}=⟧')
+%%
+Log in with user admin and password ⟦@{{P}}⟧
+%%
+Password for root: ⟦@{{P}}⟧
+%%
+login: bob / ⟦@{{P}}⟧
+%%
+creds are bob:⟦@{{P}}⟧
+%%
+A temporary password is generated for root@localhost: ⟦@{{A8}};7@{{A3}}⟧
+%%
+note: use ⟦cio@{{A32}}⟧ until Friday
+%%
+note: use ⟦oy2@{{L43}}⟧ until Friday
+%%
+note: use ⟦MTA@{{A21}}.@{{A6}}.@{{A38}}⟧ until Friday
+%%
+note: use ⟦@{{A3}}8Q~@{{A34}}⟧ until Friday
+%%
+note: use ⟦squ_@{{L40}}⟧ until Friday
+%%
+https://hooks.zapier.com/hooks/catch/⟦@{{D7}}/a4@{{L5}}⟧/
 """
 
 #: One text a block, none with a secret.
@@ -1687,4 +1834,88 @@ tar -xzf app-2.1.tgz && mkdir -p out/v2 && docker login
 git -c http.extraheader="AUTHORIZATION: basic ***" fetch
 %%
 | fits | ✅ PASS | FR-007 says so |
+%%
+pin: 13
+%%
+"pins": 24
+%%
+Use GPIO pin 1234.
+%%
+error_code: 4004
+%%
+country_code: 49
+%%
+passwords: ["password", "qwerty", "letmein"]
+%%
+keys: ["id", "name2", "created_at"]
+%%
+keys: ['ctrl+shift+p', 'cmd+option+i2']
+%%
+secrets:
+  - db-password-v2
+  - api-token-3
+%%
+api_keys:
+  - name: ci-bot-2
+    scopes: [read]
+%%
+sessions:
+  - 2026-01-01
+  - day-2-keynote
+%%
+model     tokens   cost
+gpt-4o    128000   2.50
+%%
+NAME                     SECRETS   AGE
+builder-dockercfg-x7k2p  1         12d
+%%
+{
+  "tokens": 3,
+  "depends": ["DF-L1-003"]
+}
+%%
+$ cat src/token.py
+import os
+%%
+$ cat secrets/README.md
+secrets-of-the-v2-release
+%%
+ERROR: no password for user: bob1234
+%%
+echo hello123 | tee --append out
+%%
+echo "$PW" | passwd --stdin bob
+%%
+${version:1.2.3} ${token:0:8} ${app.secret:}
+%%
+const t = token || "default";
+%%
+Authorization: see docs/auth-v2/readme.md
+%%
+authorization: Policy AmazonS3ReadOnlyAccess
+%%
+enable password authentication
+%%
+jwt.verify(token, publicKey, { algorithms: ['RS256'] })
+%%
+jwt.decode(token, 'your-256-bit-secret')
+%%
+createHmac('sha256', secret)
+%%
+key: 'SELECT a.b, c.d FROM t WHERE (a.x = 1) AND (b.y <> 2);'
+%%
+token = (
+    "refresh"
+    "able"
+)
+%%
+PublicKey = @{B43}=
+%%
+password=***REMOVED***
+%%
+parola: ciao
+%%
+document.cookie=`ui_version=${t}; Path=${r}; Max-Age=31536000; SameSite=Lax`
+%%
+new_key = f'{self._prefix}{to_snake(key[len(self._prefix) :])}'
 """

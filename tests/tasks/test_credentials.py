@@ -615,6 +615,10 @@ HUGE = {
     "rows": "name,password\n" + "bob,x\n" * 1_000,
     "inserted rows": "INSERT INTO t (a, password) VALUES (1," * 150,
     "opened blocks": "password {\n" * 500,
+    "lists that do not end": 'api_keys: ["a1", ' * 350,
+    "lists of lines": "tokens:\n  - a1b2\n" * 300,
+    "pieces of literals": 'token = "' + drawn(ALNUM, 20) + '" ' + '+ "abcd" ' * 600,
+    "aligned columns": "name  token\n" + "bob  x1\n" * 700,
     "secrets": "".join(f"token={drawn(ALNUM, 24)}\n" for _ in range(200)),
 }
 
