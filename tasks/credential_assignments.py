@@ -30,7 +30,7 @@ from tasks.credential_values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_OPEN = re.compile(rf"(?:(?:[A-Za-z_][\w.:!]{{0,40}}+)?\(\s{{0,40}})?[bBrRuUfFNL@$]{{0,2}}(?P<quote>{QUOTE})")
+_OPEN = re.compile(rf"(?:(?:(?:\[\])?[A-Za-z_][\w.:!]{{0,40}}+)?\(\s{{0,40}})?[bBrRuUfFNL@$]{{0,2}}(?P<quote>{QUOTE})")
 _ADJOINING = re.compile(r"[A-Za-z0-9$%^*(~{@!]")
 _SCHEME = re.compile(r"(?:bearer|basic|token|bot|apikey|api-key|negotiate|ssws|digest)[ \t]{1,4}", re.IGNORECASE)
 _BARE = re.compile(rf"[^\s\"'`<>{BARRIER}{FOREIGN}]+")
@@ -125,7 +125,7 @@ class Assignments:
             else:
                 if given.lastgroup == "operator" and given["name"].endswith("s") and given.end() >= listed:
                     several, listed = items(view, given.end())
-                    each = "password" if given["name"].lower().endswith("passwords") else kind
+                    each = "password" if given["name"].lower().endswith(("passwords", "passphrases")) else kind
                     for item in several:
                         if self._judge(view[slice(*item)], each, _IN_COLUMN, quoted=False, called=True):
                             surroundings.are_fertile(place)

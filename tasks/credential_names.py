@@ -88,9 +88,8 @@ def _given(spaced: Iterable[str]) -> re.Pattern[str]:
     gap = r"[ \t]{0,20}+"
     line = r"[ \t]{0,20}\r?\n[ \t]{0,40}"
     ahead = r"(?=[\"'`\\&]|[^\s]{0,24}[0-9]|[^\s]{16})"
-    spoken = (
-        rf"(?:[ \t]{{1,4}}[A-Za-z'\-]{{1,16}}){{0,4}}?[ \t]{{1,4}}(?:is|was|are|equals|to|as|be)[ \t:]{{1,3}}{ahead}"
-    )
+    verb = "(?:is|was|are|equals|to|as|be|ist|lautet|est)"
+    spoken = rf"(?:[ \t]{{1,4}}[A-Za-z'\-]{{1,16}}){{0,4}}?[ \t]{{1,4}}{verb}[ \t:]{{1,3}}{ahead}"
     listed = rf"{QUOTE}?{gap},?\s{{0,40}}{QUOTE}?[vV]alue{QUOTE}?{gap}[:=]"
     settings = r"(?:[^\n{}]{0,120}\n){0,4}?"  # what a block says before the value: its type, a description
     block = (

@@ -902,6 +902,13 @@ salt and pepper: pepper_secret = "⟦@{{A24}}⟧"
 %%
 app_password: "⟦@{{L4}} @{{L4}} @{{L4}} @{{L4}}⟧"
 %%
+password := []byte("⟦@{{A14}}7⟧")
+%%
+ssh_passphrases:
+- '⟦@{{P}}⟧'
+%%
+Das Passwort lautet ⟦@{{P}}⟧.
+%%
 api_keys: ["⟦@{{A24}}⟧", "⟦@{{A24}}⟧"]
 %%
 "refreshTokens": [
