@@ -392,6 +392,8 @@ https://hooks.slack.com/services/⟦T@{{U8}}/B@{{U8}}/@{{A24}}⟧
 %%
 https://discord.com/api/webhooks/⟦@{{D18}}/@{{A68}}⟧
 %%
+FLY_ACCESS_TOKEN=FlyV1 ⟦fm2_@{{B90}}⟧
+%%
 DISCORD_TOKEN=⟦MT@{{A22}}.@{{A6}}.@{{A27}}⟧
 %%
 https://api.telegram.org/bot⟦@{{D10}}:AA@{{A33}}⟧/sendMessage
