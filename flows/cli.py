@@ -9,6 +9,7 @@ import gc
 import json
 import os
 import sys
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -53,6 +54,23 @@ app = typer.Typer(
 )
 
 app.add_typer(artifacts, name="artifact")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"prebrief {version('prebrief')}\n")
+        raise typer.Exit(GOOD)
+
+
+@app.callback()
+def prebrief(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Compiles, before a swarm of coding agents launches, the context that each agent starts with."""
 
 
 def main() -> None:
@@ -179,11 +197,13 @@ def _text(path: Path | None) -> str | None:
 
 
 def _print_findings(folder: BuildFolder, place: str, counts: dict[str, int]) -> None:
-    """Says on stderr what was left out, and how much else was odd."""
-    errors = folder.findings.filter(folder.findings["severity"] == "error")
-    for code, where, message in errors.select("code", "where", "message").head(_FINDINGS_SHOWN).rows():
+    """Says on stderr what was left out or is not there, and how much else was odd."""
+    named = folder.findings.select("severity", "code", "where", "message").sort("severity").rows()
+    told = [row for row in named if row[0] == "error" or (row[0] == "warning" and row[1].endswith("_MISSING"))]
+    for _, code, where, message in told[:_FINDINGS_SHOWN]:
         sys.stderr.write(f"{code} {where}: {message}\n")
-    more = {"errors": len(errors) - _FINDINGS_SHOWN, "warnings": counts.get("warning", 0)}
+    shown = Counter(f"{severity}s" for severity, *_ in told[:_FINDINGS_SHOWN])
+    more = {f"{name}s": counts.get(name, 0) - shown[f"{name}s"] for name in ("error", "warning")}
     other = [f"{count} {name}" for name, count in more.items() if count > 0]
     if other:
         sys.stderr.write(f"{' and '.join(other)} more: see {place}/findings.parquet\n")
@@ -466,7 +486,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Hand contexts on: ZERG's task graph, Markdown files, JSON lines, or a SessionStart hook of Claude Code."""
-    from tasks.errors import ExportError
+    from tasks.errors import ExportError, SettingsError
     from tasks.outputs import export as exports
 
     if form not in exports.FORMATS:
@@ -480,6 +500,8 @@ def export(
     elif form == "markdown":
         done = exports.export_markdown(folder, out or Path("contexts"))
     else:
+        if out is None and as_json:
+            raise SettingsError("--format jsonl prints a line a context; give --out FILE, or leave --json out.")
         if out is None:
             sys.stdout.writelines(exports.jsonl_rows(folder))
             raise typer.Exit(PARTLY if folder.tasks["prompt"].null_count() else GOOD)

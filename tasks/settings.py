@@ -327,12 +327,13 @@ def _read(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise SettingsError(f"{file} cannot be read ({error.strerror}); name a readable settings file.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} is not valid TOML ({error}); mend it or leave --config out.") from error
+        raise SettingsError(f"{file} is not valid TOML ({error}); mend it, or name another by --config.") from error
 
 
 def _sentence(error: ValidationError, file: Path | None) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "settings"
-    return (
-        f"setting {place}{f' (see {file})' if file else ''}: {first['msg']}; correct it there, by flag or PREBRIEF_*."
+    why = (
+        "There is no such setting" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
     )
+    return f"setting {place}{f' (see {file})' if file else ''}: {why}; correct it there, by flag or PREBRIEF_*."

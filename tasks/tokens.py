@@ -13,8 +13,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import polars as pl
-
 from tasks.errors import SettingsError, VocabularyError
 from tasks.token_cache import TokenCache
 
@@ -167,6 +165,8 @@ def load_encoding(name: str) -> Encoding:
 
 def _ranks(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
     """The tokens of a vocabulary and their ranks, a pair a line: the token in base64 and its rank."""
+    import polars as pl  # a hook that only asks where the cache is need not wait for it
+
     columns = {"token": pl.String, "rank": pl.UInt32}
     pairs = pl.read_csv(
         _vocabulary(url, expected_hash), has_header=False, separator=" ", quote_char=None, schema=columns

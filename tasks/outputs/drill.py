@@ -136,4 +136,4 @@ def _step_into(value: Any, step: str | int, walked: str) -> Any:  # noqa: ANN401
         there = f"the keys {', '.join(list(value)[:10])}" + (" …" if len(value) > 10 else "")  # noqa: PLR2004
     elif isinstance(value, list):
         there = f"a list of {len(value)}"
-    raise BuildMissingError(f"there is no {step!r} at {walked or 'the top'}; there is {there}.")
+    raise BuildMissingError(f"there is no {step!r} at {walked or 'the top'}; it holds {there}.")

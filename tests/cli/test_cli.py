@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,21 @@ def test_build_as_json_is_one_object(builds, quickstart):
     assert said["statuses"] == {"ok": 14}
     assert said["fresh"] is False
     assert Path(said["path"]).name == said["build_id"]
+
+
+def test_build_names_a_folder_that_is_not_there(tmp_path, quickstart):
+    """A mistyped folder stops no build, and does not go unseen."""
+    result = run(
+        "build", quickstart / "task-graph.json", "--rules", tmp_path / "nope", "--specs", tmp_path / "none",
+        "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert result.exit_code == 0
+    assert re.findall(r"^[A-Z_]+", result.stderr, re.MULTILINE) == ["RULES_MISSING", "SPECS_MISSING"]
+    assert "more: see" not in result.stderr
+
+
+def test_the_version_is_that_of_the_package():
+    assert run("--version").stdout == f"prebrief {version('prebrief')}\n"
 
 
 def test_show_prints_the_prompt_and_nothing_else(builds):

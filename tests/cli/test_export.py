@@ -166,6 +166,13 @@ def test_what_is_wrong_is_one_sentence_and_exit_code_2(arguments, code, said):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_lines_are_no_object():
+    """`--json` promises one object, which JSON lines on stdout are not."""
+    done = run("export", "--format", "jsonl", "--json")
+    assert done.exit_code == 2
+    assert "give --out FILE" in json.loads(done.stdout)["error"]["message"]
+
+
 def test_tasks_without_a_context_make_exit_code_3(tmp_path):
     run("build", "plan/task-graph.json", "--budget", "100", "--out", tmp_path)
     done = run("export", "--format", "markdown", "--build", tmp_path, "--out", tmp_path / "md")
