@@ -97,11 +97,13 @@ def lines_of(text: str, wanted: str) -> str:
 def json_at(text: str, path: str) -> str:
     """The value at a path of a JSON text (`items[3].name`, or the pointer `/items/3/name`), as JSON.
 
+    Of JSON lines the first step is the number of the record, from 0, as summaries count them.
+
     Raises:
         BuildMissingError: the text is no JSON, or has nothing at the path; the sentence says what is there.
     """
     try:
-        value = json.loads(text)
+        value = _value(text)
     except (ValueError, RecursionError) as error:
         raise BuildMissingError("the artifact is no JSON; use --lines or --head.") from error
     walked = ""
@@ -109,6 +111,16 @@ def json_at(text: str, path: str) -> str:
         value = _step_into(value, step, walked)
         walked += f"[{step}]" if isinstance(step, int) else f".{step}" if walked else step
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _value(text: str) -> Any:  # noqa: ANN401 - JSON may be anything
+    try:
+        return json.loads(text)
+    except ValueError:
+        records = [json.loads(line) for line in text.splitlines() if line.strip()]
+        if len(records) < 2 or not all(isinstance(record, dict | list) for record in records):  # noqa: PLR2004 - lines
+            raise
+        return records
 
 
 def _steps(path: str) -> list[str | int]:

@@ -62,6 +62,8 @@ def files_of(source: Source) -> tuple[list[File], list[int], list[tuple[int, Fil
     hunks: list[tuple[int, File]] = []
     old = new = 0
     for place, line in enumerate(source.lines):
+        if line.startswith("diff --git "):  # no line of a hunk: its header promised more than there is
+            old = new = 0
         if old > 0 or new > 0:
             current = files[-1]
             mark = line[:1]

@@ -21,6 +21,7 @@ STRING_LIMIT = 160  # characters; a longer string is withheld whole
 RECORD_LIMIT = 330  # characters of one record as shown
 CATEGORIES = 8  # different values that a field may have to be counted by value
 DEPTH = 12
+MOST_HELD = 5_000  # objects within records that are looked at
 RELATED = 6  # records at most that one value relates
 NOTHING = (None, False, "", "0", "null", "none", "None", "false")
 FIRST_KEYS = (
@@ -372,9 +373,30 @@ class Walk:
                     label,
                 )
             )
+        for piece in self.failed_inside(records):
+            chosen.setdefault(piece.rank, []).append(piece)
         for rank, pieces in sorted(chosen.items()):
             self.pieces += graded(pieces, rank, 0.15)
         self.place += 2
+
+    def failed_inside(self, records: list[tuple[str, Any]]) -> Iterator[Piece]:
+        """What failed in lists within records, which are themselves shown by their size: each under its path.
+
+        Only where few failed of many; else the counts say it.
+        """
+        held = [(key, at, where, one) for at, (key, record) in enumerate(records) for where, one in objects_in(record)]
+        held = held[:MOST_HELD]
+        failed = [
+            (f"{key}{where}", at, flat)
+            for key, at, where, one in held
+            if self.record_rank(flat := flattened(one), [], len(held)) <= FAILURE + 0.2
+        ]
+        if len(failed) > max(3, len(held) // 5):
+            return
+        for count, (name, at, flat) in enumerate(failed[:20]):
+            text = f"  - {name} {self.writer.object(flat)}"
+            place = self.place + 1 + (at + 0.5) / (len(records) + 1)
+            yield Piece(text, FAILURE + 0.15 + 0.4 * min(count, 4), place, None, byte_length(text) - 4, len(flat))
 
     def record_rank(self, record: dict[str, Any], counts: list[tuple[str, Counter[str]]], total: int) -> float:
         """How early a record is kept: failures and rare states first."""
@@ -400,6 +422,20 @@ class Walk:
         if known is None:
             known = self.failing[key] = severity(key.replace("_", " ").replace(".", " ")) <= FAILURE
         return known
+
+
+def objects_in(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects in lists within an object, each with its path from there, innermost ones alone."""
+    if depth > DEPTH or not isinstance(value, dict):
+        return
+    for key, one in value.items():
+        if isinstance(one, dict):
+            yield from objects_in(one, f"{path}.{key}", depth + 1)
+        for index, entry in enumerate(one if isinstance(one, list) else ()):
+            if isinstance(entry, dict):
+                where = f"{path}.{key}[{index}]"
+                inner = list(objects_in(entry, where, depth + 1))
+                yield from inner or [(where, entry)]
 
 
 def beside_failures(records: list[dict[str, Any]], ranks: list[float]) -> set[int]:

@@ -31,7 +31,8 @@ BLOCK = re.compile(
     re.IGNORECASE,
 )
 CELL = re.compile(r"</t[dh]>\s*<t[dh]\b[^>]*>", re.IGNORECASE)
-PAGE = re.compile(r"\s*(?:<!doctype html|<html|<\?xml|<head|<body)", re.IGNORECASE)
+# XML whose root is no page says what it has to say in its tags.
+PAGE = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html|<head|<body)", re.IGNORECASE)
 HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S|[A-Z][A-Z0-9 ,/&-]{2,40}$|\s{0,4}\d+(?:\.\d+)*\.? [A-ZА-Я]\S.{0,70}$")
 SAYS = re.compile(
     r"\d|\b[A-Z]{2,}\b|`[^`]+`|\b(?:must|should|never|only|not|default|required|because|however|important|note"

@@ -124,6 +124,8 @@ RESOURCE_CHANGE = re.compile(r"\s*# \S.* (?:will be|must be|has been|has changed
 # The first line of an answer or a request as HTTP has it, with the mark that a client prints before it.
 ANSWER = re.compile(r"\s*(?:[<>*|]\s?)?HTTP/[\d.]+\s+([1-5])\d\d\b")
 REQUEST = re.compile(r"\s*(?:[<>*|]\s?)?(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+ HTTP/[\d.]+\s*$")
+# A request and the status of its answer, as servers write them down.
+SERVED = re.compile(r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+ (?:HTTP/[\d.]+\"? )?([1-5])\d\d\b")
 # What makes a query slow, as its plan says it.
 COSTLY = re.compile(r"\bSeq Scan on |\bRows Removed by [\w ]+: \d{4,}|\bDisk: \d+ ?kB")
 BANNER = re.compile(r"\s*([=*_#~+-])\1{2,}\s*(.*?)\s*(?:([=*_#~+-])\3{2,})?\s*$")
@@ -131,7 +133,9 @@ BANNER = re.compile(r"\s*([=*_#~+-])\1{2,}\s*(.*?)\s*(?:([=*_#~+-])\3{2,})?\s*$"
 
 def template(line: str) -> str:
     """The line with its numbers, hashes and times blanked: lines of one template say the same thing."""
-    return VARIABLE.sub("#", line)
+    served = SERVED.search(line)
+    alike = VARIABLE.sub("#", line)
+    return f"{alike} {served[1]}xx" if served else alike  # an answer of 500 is not like one of 200
 
 
 def words_of(line: str) -> list[str]:
@@ -184,6 +188,9 @@ def rank_of(line: str) -> float:
         return FAILURE if answer[1] in "45" else FACT - 0.3
     if REPLACED.match(head):
         return FAILURE + 0.15
+    served = SERVED.search(head)
+    if served and served[1] in "45":
+        return FAILURE + 0.2 if served[1] == "5" else TROUBLE
     if RESOURCE_CHANGE.match(head):
         return FAILURE + 0.6
     if DIGIT.search(head) and is_total(head):

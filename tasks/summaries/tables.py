@@ -39,6 +39,10 @@ STATE = frozenset(
 )
 
 
+#: Above each row of a result that psql prints a column a line.
+RECORD = re.compile(r"-\[ RECORD \d+ \][-+]*\s*$")
+
+
 @dataclass(slots=True)
 class Table:
     """A header, rows with the place of their first line and the lines they take, and the lines outside the table."""
@@ -51,7 +55,7 @@ class Table:
 
 def parse(source: Source) -> Table | None:
     """The source as a table, if it is one."""
-    if len(source.filled) < 4:
+    if len(source.filled) < 4 or any(RECORD.match(line) for line in source.sample[:3]):
         return None
     return piped(source) or separated(source) or aligned(source)
 
@@ -113,10 +117,16 @@ def separated(source: Source) -> Table | None:
         good = [(place, row) for place, row in places if len(row) == width]
         outside = [place for place, row in places if len(row) != width]
         header = good[0][1]
-        if any(NUMBER.match(cell) for cell in header if cell):
+        if any(NUMBER.match(cell) for cell in header if cell) or is_row(header, good[1:]):
             return Table([f"column {index + 1}" for index in range(width)], -1, good, outside)
         return Table(header, good[0][0], good[1:], outside)
     return None
+
+
+def is_row(header: list[str], rows: list[tuple[int, list[str]]]) -> bool:
+    """Whether the first line is a row like the others: one of its cells is what many rows have in that place."""
+    columns = range(len(header))
+    return any(header[at] and sum(row[at] == header[at] for _, row in rows) * 5 >= len(rows) for at in columns)
 
 
 def aligned(source: Source) -> Table | None:

@@ -147,3 +147,11 @@ def test_a_path_that_leads_nowhere_is_one_sentence(path):
     with pytest.raises(BuildMissingError) as refused:
         json_at('{"a": null}', path)
     assert "\n" not in str(refused.value)
+
+
+def test_json_lines_are_walked_by_the_number_of_the_record():
+    text = '{"code": 1}\n\n{"code": 2, "at": ["x"]}\n'
+    assert json.loads(json_at(text, "[1].code")) == 2
+    assert json.loads(json_at(text, "/1/at/0")) == "x"
+    with pytest.raises(BuildMissingError, match="no JSON"):
+        json_at('{"code": 1}\n{"code"', "[0]")

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from tasks.text import TfIdfScorer, clean, difference_marks, jaccard, keywords, one_line, token_table, tokenize
 
 ODD = st.text(
-    alphabet=st.one_of(st.characters(), st.sampled_from("\x1b[]m\x07\r\n\ufeff\u202e\ud800\u2028\x85\x00\u200b")),
+    alphabet=st.one_of(
+        st.characters(),
+        st.sampled_from("\x1b[]m\x07\r\n\ufeff\u202e\ud800\u2028\x85\x00\u200b\u034f\u3164\uffa0\U000e0100\U0001d173"),
+    ),
     max_size=60,
 )
 
@@ -27,7 +30,7 @@ class TestCleaning:
         for character in cleaned:
             assert character in "\n\t" or ord(character) >= 0x20
             assert not 0x7F <= ord(character) <= 0x9F
-            assert character not in "\u2028\u2029\u202e\u200b\u2066\ufeff\u00ad"
+            assert character not in "\u2028\u2029\u202e\u200b\u2066\ufeff\u00ad\u034f\u3164\uffa0\U000e0100\U0001d173"
 
     @pytest.mark.parametrize(
         ("text", "cleaned"),

@@ -216,3 +216,58 @@ def test_numbers_stay_as_they_were_written():
 def test_the_last_line_counts_bytes_and_lines_of_the_source():
     text = "é\n" * 400
     assert re.search(r" of 400 lines, [\d,]+ of 1,200 bytes;", summary_of(text))
+
+
+class TestTheOneThatFailed:
+    """Among many alike it is kept, however deep it stands and whatever the form says of it."""
+
+    def test_in_a_list_within_a_record(self):
+        batches = [
+            {"id": f"b{batch}", "items": [{"sku": f"s{n}", "ok": True} for n in range(6)]} for batch in range(20)
+        ]
+        batches[5]["items"][3] = {"sku": "s3", "ok": False, "error": {"code": "E_STOCK", "detail": "0 of 14"}}
+        said = summary_of(json.dumps({"request": "r-1", "batches": batches}))
+        assert '[5].items[3] {"sku": "s3", "ok": false, "error.code": "E_STOCK", "error.detail": "0 of 14"}' in said
+
+    def test_in_a_test_report_of_xml(self):
+        case = '  <testcase name="test_{}" time="0.1"/>\n'
+        text = '<?xml version="1.0"?>\n<testsuite name="orders" tests="81" failures="1">\n'
+        text += "".join(case.format(n) for n in range(40))
+        text += '  <testcase name="test_cancel">\n    <failure message="expected 409 got 500"/>\n  </testcase>\n'
+        text += "".join(case.format(n) for n in range(40, 80)) + "</testsuite>\n"
+        said = summary_of(text)
+        assert 'tests="81" failures="1"' in said
+        assert 'name="test_cancel"' in said
+        assert "expected 409 got 500" in said
+
+    def test_answered_with_another_status(self):
+        rows = [f"request {n} GET /items/{n} {500 if n == 99 else 200} {n}ms" for n in range(120)]
+        said = summary_of("\n".join(rows))
+        assert "request 99 GET /items/99 500 99ms" in said
+        assert "x119 request 0 GET" in said
+
+    def test_in_a_record_printed_a_column_a_line(self):
+        record = "-[ RECORD {0} ]-+------\nid    | {0}\nstate | {1}"
+        said = summary_of("\n".join(record.format(n, "LAGGING" if n == 17 else "OK") for n in range(1, 31)))
+        assert "state | LAGGING" in said
+        assert "x29 state | OK" in said
+
+    def test_in_a_table_whose_first_line_is_a_row(self):
+        rows = [f"build-{n}\t{'fail' if n == 31 else 'pass'}\thttps://ci.example.org/{n}" for n in range(60)]
+        said = summary_of("\n".join(rows))
+        assert "60 rows" in said
+        assert "pass 59, fail 1 (of 60 rows)" in said
+        assert "build-31\tfail" in said
+
+
+def test_a_file_of_a_diff_is_named_where_a_hunk_promised_more_lines():
+    """As in diffs that no tool wrote."""
+    hunk = "@@ -1,9 +1,40 @@ def charge():\n" + "".join(f"+    step_{n}(order, retries={n})\n" for n in range(30))
+    text = f"diff --git a/pay.py b/pay.py\n--- a/pay.py\n+++ b/pay.py\n{hunk}"
+    text += (
+        "diff --git a/old/gateway.py b/old/gateway.py\ndeleted file mode 100644\n--- a/old/gateway.py\n+++ /dev/null\n"
+    )
+    text += "@@ -1,2 +0,0 @@\n-import gateway\n-gateway.start()\n"
+    said = summary_of(text)
+    assert "2 files changed, +30 -2, 2 hunks" in said
+    assert "old/gateway.py" in said
