@@ -5,7 +5,7 @@ reaches the network (https://github.com/mongodb/kingfisher, docs/PYPI.md). `task
 leaves: values assigned to a telling name, headers, URLs, key blocks, encoded text.
 
 Each text is judged by itself, so a batch gives what its texts give one by one. Time grows with the length of a text:
-a megabyte takes 0.2 s when it is clean, about 1 s when it repeats what makes rules slow, and up to 8 s when it is
+a megabyte takes 0.2 s when it is clean, about 1 s when it repeats what makes rules slow, and some 10 s when it is
 nothing but telling names and secrets. Compiling the vendor rules takes some 5 s once a machine, 0.5 s with a cache
 folder (`warm`).
 """

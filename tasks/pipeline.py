@@ -27,6 +27,7 @@ from tasks.stages.packing import select_and_pack
 from tasks.stages.rendering import render_context
 from tasks.stages.scoring import score_candidates
 from tasks.stages.sensitivity import apply_sensitivity_filter
+from tasks.terms import POOLED_STAGES
 
 T = TypeVar("T")
 Stage = Callable[[Batch, Settings], Batch]
@@ -45,7 +46,6 @@ STAGES: tuple[Stage, ...] = (
     select_and_pack,
     render_context,
 )
-_POOLED = 4  # the stages that work on what tasks share; the others on pairs, shard by shard
 
 
 class ShardDone(NamedTuple):
@@ -65,7 +65,7 @@ Keep = Callable[[Batch], None]
 def run_shard(batch: Batch, settings: Settings, number: int) -> ShardDone:
     """The stages that work on pairs, over one shard, in this process; the items stay behind."""
     run, broken = Run(settings), Broken()
-    done = trimmed(run._through(STAGES[_POOLED:], batch, number, broken), settings)  # noqa: SLF001 - of this module
+    done = trimmed(run._through(STAGES[POOLED_STAGES:], batch, number, broken), settings)  # noqa: SLF001 - of this module
     return ShardDone(replace(done, items=done.items.clear(), corpus=None), broken, run.timings)
 
 
@@ -89,7 +89,7 @@ class Run:
             StageError: tasks broke a stage, and `policy.fallback_to_full` is off.
         """
         broken: Broken = {}
-        batch = with_corpus(self._through(STAGES[:_POOLED], loaded, 0, broken), self.settings)
+        batch = with_corpus(self._through(STAGES[:POOLED_STAGES], loaded, 0, broken), self.settings)
         whole = merged(batch, self._in_shards(batch, broken))
         done = fall_back(loaded, whole, broken, STAGES, self.settings) if broken else whole
         done = with_shared_prefixes(done, self.settings)
@@ -110,7 +110,7 @@ class Run:
         """The shards, one after the other, worked on in turn or wherever `spread` has it done."""
         if self.spread is None:
             for number, part in enumerate(shards(batch, self.settings)):
-                yield trimmed(self._through(STAGES[_POOLED:], part, number, broken), self.settings)
+                yield trimmed(self._through(STAGES[POOLED_STAGES:], part, number, broken), self.settings)
             return
         for one in self.spread(list(shards(batch, self.settings, self.settings.run.shards)), self.settings):
             broken.update(one.broken)
@@ -126,9 +126,9 @@ class Run:
         early: Broken = {}
         broken: Broken = {}
         made = pairs(loaded, run._through(STAGES[:1], within_phase(loaded), shard, early), run.settings)
-        batch = run._through(STAGES[1:_POOLED], made.batch, shard, broken)
+        batch = run._through(STAGES[1:POOLED_STAGES], made.batch, shard, broken)
         parts = [
-            run._through(STAGES[_POOLED:], part, shard + number, broken)
+            run._through(STAGES[POOLED_STAGES:], part, shard + number, broken)
             for number, part in enumerate(shards(batch, run.settings))
         ]
         return calls(loaded, made, merged(batch, parts), broken=broken, early=early, settings=run.settings)

@@ -14,14 +14,12 @@ from tasks.layout import blocks, title
 from tasks.lineage import lineage, with_ancestors
 from tasks.settings import Settings
 from tasks.stages.scoring import KIND_PRIORITY, PENALTY_TOKENS
-from tasks.terms import LEVELS, STAGE_NAMES
+from tasks.terms import LEVELS, POOLED_STAGES, STAGE_NAMES
 from tasks.tokens import token_counter
 
 Stage = Callable[[Batch, Settings], Batch]
 #: What broke, by task: the stage's name and the class of the error. Its words may quote an input, so they stay out.
 Broken = dict[int, str]
-
-_POOLED = 4  # the stages that work on what tasks share
 
 _LOG = logging.getLogger("prebrief")
 
@@ -53,7 +51,7 @@ def guarded(stage: Stage, batch: Batch, settings: Settings, shard: int = 0) -> t
 
 def _without_tasks(stage: Stage, batch: Batch, settings: Settings) -> Batch:
     """What a stage makes of the items alone: they are written down, whether or not any task sees them."""
-    if stage.__name__ not in STAGE_NAMES[:_POOLED]:
+    if stage.__name__ not in STAGE_NAMES[:POOLED_STAGES]:
         return batch
     try:
         after = stage(batch, settings)

@@ -46,6 +46,8 @@ REASONS = (
 )
 #: How far a task is in its plan.
 PROGRESS = ("pending", "in-progress", "review", "blocked", "done", "deferred", "cancelled")
+#: The first so many stages work on what tasks share; the others on pairs, shard by shard.
+POOLED_STAGES = 4
 STATUSES = ("ok", "over_budget", "fallback", "failed")
 #: How urgent a rule is, where its source says so: most urgent first. Its tag is `priority:<word>`.
 PRIORITIES = ("critical", "important", "recommended")

@@ -7,10 +7,9 @@ names its item. And whatever a closed item says instead, no byte changes but tho
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
-from contextlib import contextmanager
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -171,16 +170,6 @@ def write(folder: str, events: list[dict[str, Any]]) -> Any:
     return write_swarm(Path(folder), tasks, requirements=spec, events=events)
 
 
-@contextmanager
-def inside(folder: Path) -> Iterator[None]:
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
-
-
 def told(build: Built, *, whole: bool) -> dict[str, str]:
     """What everything that reads a build back says of it; `whole` asks of each item, too."""
     out: dict[str, str] = {}
@@ -193,7 +182,7 @@ def told(build: Built, *, whole: bool) -> dict[str, str]:
     events = build.items.filter(pl.col("source") == "history")["item_id"].to_list()
     out["summary"] = repr((build_summary(folder), stage_summary(folder)))
     place = str(build.path)
-    with inside(build.path.parent.parent):
+    with chdir(build.path.parent.parent):
         for name in ("T-0", "T-1"):
             run("show", name, "--build", place)
             run("why", name, "--build", place, "--json")

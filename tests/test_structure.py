@@ -19,18 +19,11 @@ from markdown_it import MarkdownIt
 from tasks.settings import load_settings
 from tests.fuzz.strategies import KINDS, TEXTS, documents, texts, whole_builds
 from tests.swarms import Built, built, event, task, write_swarm
+from tests.tasks.small_build import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TITLES = {
-    "rules": "Security rules",
-    "requirements": "Requirements",
-    "design": "Design",
-    "reference": "Reference",
-    "history": "History",
-    "brief": "Task",
-}
 SPEAKERS = {
     "user_turn": "User",
     "agent_msg": "Assistant",

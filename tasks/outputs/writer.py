@@ -138,8 +138,8 @@ class BuildWriter:
         }
         if batch.calls is not None:
             drawn["calls"] = frames.calls_frame(batch.calls, self._settings)
-        self._files.parquets({f"{name}.parquet": frame for name, frame in drawn.items()})
-        self._files.parquets({TIMINGS: frames.timings_frame(timings)})
+        named = {f"{name}.parquet": frame for name, frame in drawn.items()}
+        self._files.parquets({**named, TIMINGS: frames.timings_frame(timings)})
 
 
 class _Files:
@@ -153,7 +153,6 @@ class _Files:
     def folder(self, path: str, mode: int = 0o755) -> None:
         """Makes a folder, and those above it, where there is none yet."""
         if path not in self._folders:
-            self.folder(path.rpartition("/")[0])
             os.makedirs(f"{self._root}/{path}", exist_ok=True)  # noqa: PTH103 - thousands of files: paths as text
             if mode != 0o755:  # noqa: PLR2004
                 os.chmod(f"{self._root}/{path}", mode)  # noqa: PTH101 - see above

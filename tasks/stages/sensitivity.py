@@ -37,7 +37,7 @@ def _emptied(items: pl.DataFrame, closed: pl.DataFrame, redact: Settings | None)
     marked = items.join(closed, on="item", how="left", maintain_order="left")
     is_closed = pl.col("rank").is_not_null()
     level = pl.col("rank").replace_strict(dict(enumerate(LEVELS)), default=None, return_dtype=LEVEL)
-    text = pl.format("[REDACTED: {}]", level) if redact else pl.lit("")
+    text = pl.format(placeholder("{}"), level) if redact else pl.lit("")
     tokens = pl.lit(0, pl.UInt32)
     if redact:
         counts = dict(enumerate(token_counter(redact.tokens).count(list(map(placeholder, LEVELS)))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tasks.summaries.pieces import Digest, Piece, graded, line_piece, lines_by
@@ -384,8 +385,10 @@ class Walk:
 
         Only where few failed of many; else the counts say it.
         """
-        held = [(key, at, where, one) for at, (key, record) in enumerate(records) for where, one in objects_in(record)]
-        held = held[:MOST_HELD]
+        inside = (
+            (key, at, where, one) for at, (key, record) in enumerate(records) for where, one in objects_in(record)
+        )
+        held = list(islice(inside, MOST_HELD))
         failed = [
             (f"{key}{where}", at, flat)
             for key, at, where, one in held

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import socket
-from contextlib import contextmanager
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -52,22 +52,12 @@ def become(path: Path, kind: str) -> None:
     if kind == "pipe":
         os.mkfifo(path)
     elif kind == "socket":
-        with _in_folder(path.parent), socket.socket(socket.AF_UNIX) as made:
+        with chdir(path.parent), socket.socket(socket.AF_UNIX) as made:
             made.bind(path.name)  # the names of sockets are short
     elif kind == "folder":
         path.mkdir()
     else:
         path.symlink_to({"device": "/dev/zero", "loop": path.name, "nowhere": "nowhere"}.get(kind, "/proc/self/mem"))
-
-
-@contextmanager
-def _in_folder(folder: Path):
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 def whole(folder: Path) -> Request:
