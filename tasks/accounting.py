@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import polars as pl
 
-from tasks.batch import Batch, StageCounts, empty
+from tasks.batch import Batch, StageCounts, by_place, empty
 from tasks.terms import STAGE_NAMES
+
+_COUNTS = (pl.sum("candidates"), pl.sum("tokens"))
 
 
 def record(before: Batch, after: Batch, stage: str) -> Batch:
     """The batch after a stage, with one row of counts a task added.
 
     Drops are the rows that carry the stage's name now; what the closure brought in is what `added` gained. For the
-    first stage all that its pools hold went in.
+    first stage all that its pools hold went in, for any other what came out of the one before.
     """
-    dropped = _dropped(after, stage)
-    brought = _brought(before, after)
-    alive = alive_counts(after).rename({"candidates": "candidates_out", "tokens": "tokens_out"})
-    lost = dropped.group_by("task").agg(lost=pl.sum("count"), lost_tokens=pl.sum("tokens"))
+    found = tallies(after)
+    dropped = found.filter(pl.col("stage") == stage)
+    alive = _alive(found).rename({"candidates": "candidates_out", "tokens": "tokens_out"})
+    lost = dropped.group_by("task").agg(lost=pl.sum("candidates"), lost_tokens=pl.sum("tokens"))
     counts = (
         after.tasks.select("task")
         .join(alive, on="task", how="left")
         .join(lost, on="task", how="left")
-        .join(brought, on="task", how="left")
+        .join(_brought(before, after), on="task", how="left")
         .with_columns(pl.col("candidates_out", "tokens_out", "lost", "lost_tokens", "closures_added").fill_null(0))
     )
     if stage == STAGE_NAMES[0]:
@@ -31,14 +33,13 @@ def record(before: Batch, after: Batch, stage: str) -> Batch:
             tokens_in=pl.col("tokens_out") + pl.col("lost_tokens"),
         )
     else:
-        earlier = alive_counts(before).rename({"candidates": "candidates_in", "tokens": "tokens_in"})
-        entered = counts.join(earlier, on="task", how="left").with_columns(
+        entered = counts.join(_came_out(before, stage), on="task", how="left").with_columns(
             pl.col("candidates_in", "tokens_in").fill_null(0)
         )
     reasons = (
         dropped.sort("task", pl.col("reason").cast(pl.String))
         .group_by("task", maintain_order=True)
-        .agg(drops=pl.struct(pl.col("reason").cast(pl.String), pl.col("count").cast(pl.UInt32)))
+        .agg(drops=pl.struct(pl.col("reason").cast(pl.String), count=pl.col("candidates").cast(pl.UInt32)))
     )
     schema = empty(StageCounts).schema
     rows = (
@@ -53,36 +54,40 @@ def record(before: Batch, after: Batch, stage: str) -> Batch:
 
 def alive_counts(batch: Batch) -> pl.DataFrame:
     """`task, candidates, tokens` of what is still in; tasks without candidates have no row."""
-    tokens = batch.items.select("item", pl.col("tokens").cast(pl.UInt64))
+    return _alive(tallies(batch))
+
+
+def tallies(batch: Batch) -> pl.DataFrame:
+    """`task, stage, reason, candidates, tokens`: how many candidates share a fate; stage and reason null: still in."""
     if batch.candidates is not None:
-        listed = _summed(batch.candidates.filter(pl.col("reason").is_null()), tokens, "task")
-        beyond = batch.beyond.filter(pl.col("reason").is_null()).select("task", "candidates", "tokens")
-        return pl.concat([listed, beyond]).group_by("task").agg(pl.sum("candidates", "tokens"))
-    pools = _summed(batch.pools.filter(pl.col("reason").is_null()), tokens, "pool")
-    added = _summed(batch.added.filter(pl.col("reason").is_null()), tokens, "task")
-    pooled = batch.memberships.join(pools, on="pool").select("task", "candidates", "tokens")
-    return pl.concat([pooled, added]).group_by("task").agg(pl.sum("candidates", "tokens"))
+        rows = [_tallied(batch.candidates, batch.items, "task"), batch.beyond.select(_TALLIES)]
+    else:
+        pools = _tallied(batch.pools, batch.items, "pool")
+        pooled = batch.memberships.join(pools, on="pool").select(_TALLIES)
+        rows = [pooled, _tallied(batch.added, batch.items, "task")]
+    return pl.concat(rows).group_by("task", "stage", "reason").agg(_COUNTS)
 
 
-def _summed(rows: pl.DataFrame, tokens: pl.DataFrame, key: str) -> pl.DataFrame:
-    return rows.join(tokens, on="item").group_by(key).agg(candidates=pl.len().cast(pl.UInt64), tokens=pl.sum("tokens"))
+_TALLIES = ("task", "stage", "reason", "candidates", "tokens")
 
 
-def _dropped(batch: Batch, stage: str) -> pl.DataFrame:
-    """`task, reason, count, tokens` of what went out at a stage."""
-    tokens = batch.items.select("item", pl.col("tokens").cast(pl.UInt64))
+def _tallied(rows: pl.DataFrame, items: pl.DataFrame, key: str) -> pl.DataFrame:
+    tokens = by_place(items, "item", "tokens").cast(pl.UInt64).gather(rows["item"])
+    counts = (pl.len().cast(pl.UInt64).alias("candidates"), pl.sum("tokens"))
+    return rows.select(key, "stage", "reason", tokens.alias("tokens")).group_by(key, "stage", "reason").agg(counts)
 
-    def tallied(rows: pl.DataFrame, key: str) -> pl.DataFrame:
-        gone = rows.filter(pl.col("stage") == stage).join(tokens, on="item")
-        return gone.group_by(key, "reason").agg(count=pl.len().cast(pl.UInt64), tokens=pl.sum("tokens"))
 
-    if batch.candidates is not None:
-        beyond = batch.beyond.filter(pl.col("stage") == stage).select("task", "reason", "tokens", count="candidates")
-        parts = [tallied(batch.candidates, "task"), beyond.select("task", "reason", "count", "tokens")]
-        return pl.concat(parts).group_by("task", "reason").agg(pl.sum("count", "tokens"))
-    pooled = batch.memberships.join(tallied(batch.pools, "pool"), on="pool").drop("pool")
-    parts = [pooled, tallied(batch.added, "task").select(pooled.columns)]
-    return pl.concat(parts).group_by("task", "reason").agg(pl.sum("count", "tokens"))
+def _alive(found: pl.DataFrame) -> pl.DataFrame:
+    return found.filter(pl.col("reason").is_null()).group_by("task").agg(_COUNTS)
+
+
+def _came_out(before: Batch, stage: str) -> pl.DataFrame:
+    """`task, candidates_in, tokens_in`: what the stage before let out; counted where nobody has noted that."""
+    earlier = STAGE_NAMES[STAGE_NAMES.index(stage) - 1]
+    noted = before.stages.filter(pl.col("stage") == earlier)
+    if noted["task"].n_unique() == len(before.tasks):
+        return noted.select("task", candidates_in="candidates_out", tokens_in="tokens_out")
+    return alive_counts(before).select("task", candidates_in="candidates", tokens_in="tokens")
 
 
 def _brought(before: Batch, after: Batch) -> pl.DataFrame:

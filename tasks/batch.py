@@ -338,3 +338,9 @@ def _texts(name: str, rows: Sequence[Sequence[str] | None]) -> pl.Series:
 def number(frame: pl.DataFrame, by: str | Sequence[str], name: str) -> pl.DataFrame:
     """A frame sorted by its key, each row's place in a new first column."""
     return frame.drop(name, strict=False).sort(by).with_row_index(name)
+
+
+def by_place(frame: pl.DataFrame, place: str, name: str) -> pl.Series:
+    """A column by the places of its rows, null at places that the frame does not have."""
+    places = pl.DataFrame({place: pl.int_range(1 + int(frame[place].max() or 0), dtype=pl.UInt32, eager=True)})  # type: ignore[arg-type]
+    return places.join(frame.select(place, name), on=place, how="left", maintain_order="left")[name]

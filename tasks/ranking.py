@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from tasks.batch import Batch
     from tasks.settings import Settings
 
-    Places = NDArray[np.uint32]
+    #: Of items. Numbers of the machine's own size, since NumPy copies any others before it looks up by them.
+    Places = NDArray[np.intp]
     Numbers = NDArray[np.float64]
+    #: Of tasks and items, as frames have them.
+    Rows = NDArray[np.uint32]
     #: `(task, items, similarities)` of the items that share a word with a task.
-    Alike = tuple[int, Places, Numbers]
+    Alike = tuple[int, Rows, Numbers]
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -35,13 +38,13 @@ Number = TypeVar("Number", bound=np.generic)
 class Ranking:
     """The listed candidates, a place a pair, by task and rank; and what each task has of candidates beyond."""
 
-    tasks: Places
-    items: Places
+    tasks: Rows
+    items: Rows
     recency: Numbers
     similarity: Numbers
     score: Numbers
-    rank: Places
-    cut: Places
+    rank: Rows
+    cut: Rows
     cut_candidates: NDArray[np.int64]
     cut_tokens: NDArray[np.int64]
 
@@ -70,6 +73,8 @@ class Facts:
         self.weights = settings.scoring.weights
         self.kind_priority = self._spread(place, items["kind_priority"].to_numpy())
         self.token_penalty = self._spread(place, items["token_penalty"].to_numpy())
+        self._kind_worth = self.weights.kind * self.kind_priority
+        self._penalty_worth = self.weights.penalty * self.token_penalty
         self.position = self._spread(place, items["position"].to_numpy())
         self.tokens = self._spread(place, items["tokens"].cast(pl.Int64).to_numpy())
         self.history = self._spread(place, items["history"].to_numpy())
@@ -79,14 +84,12 @@ class Facts:
         self.above = self._ancestors()
         self.listed = listed(settings)
 
-    def score(self, items: Places, recency: Numbers, similarity: Numbers | float) -> Numbers:
-        """The weighted sum."""
-        return (
-            self.weights.recency * recency
-            + self.weights.similarity * similarity
-            + self.weights.kind * self.kind_priority[items]
-            + self.weights.penalty * self.token_penalty[items]
-        )
+    def score(self, items: Places, recency_worth: Numbers, similarity: Numbers | float) -> Numbers:
+        """The weighted sum; `recency_worth` has its weight already."""
+        worth = recency_worth + self.weights.similarity * similarity
+        worth += self._kind_worth[items]
+        worth += self._penalty_worth[items]
+        return worth
 
     def _spread(self, place: Places, values: NDArray) -> NDArray:  # type: ignore[type-arg]
         spread = np.zeros(self.size, values.dtype)
@@ -103,7 +106,7 @@ class Facts:
 
     def _ancestors(self) -> list[Places]:
         """Each item's ancestor 1, 2, 4, 8, ... generations up, or the topmost there is; until all are reached."""
-        up = np.arange(self.size, dtype=np.uint32)
+        up = np.arange(self.size)
         up[self._links["item"].to_numpy()] = self._links["parent"].to_numpy()
         steps = [up]
         for _ in range(self.size.bit_length()):  # in a circle nobody is ever at the top
@@ -119,29 +122,44 @@ class _History:
 
     def __init__(self, items: Places, facts: Facts) -> None:
         items = items[np.argsort(facts.position[items], kind="stable")]
-        recency = np.arange(1, len(items) + 1) / max(len(items), 1)
-        score = facts.score(items, recency, 0.0)
-        order = np.lexsort((items, -score))
-        self.items = items[order]
-        self.recency = recency[order]
-        self.score = score[order]
-        self._losses = -self.score
+        self.recency = np.ones(facts.size)  # of other candidates, too
+        self.recency[items] = np.arange(1, len(items) + 1) / max(len(items), 1)
+        self.recency_worth = facts.weights.recency * self.recency
+        score = facts.score(items, self.recency_worth[items], 0.0)
+        order = _by_worth(items, score)
+        self.items, self.score = items[order], score[order]
         self.place = np.full(facts.size, -1, np.int64)
         self.place[self.items] = np.arange(len(items))
-        self.options = np.cumsum(facts.optional[self.items])
-        self.needed = np.flatnonzero(~facts.optional[self.items])
+        self.needed = self.items[~facts.optional[self.items]]
         self.tokens = int(facts.tokens[items].sum())
+        self.head = self._head(facts)
 
-    def places_of(self, items: Places, scores: Numbers) -> NDArray[np.intp]:
-        """Where items with scores would stand in the order: how many of the history come before each."""
-        return _places(items, scores, among=self.items, losses=self._losses)
+    def _head(self, facts: Facts) -> int:
+        """How much of the order holds the optional items that are listed, should a word in common raise none."""
+        if facts.listed is None:
+            return len(self.items)
+        options = np.cumsum(facts.optional[self.items])
+        return min(int(np.searchsorted(options, facts.listed)) + 1, len(self.items))
 
 
-def _places(items: Places, scores: Numbers, *, among: Places, losses: Numbers) -> NDArray[np.intp]:
+def _by_worth(items: Places, scores: Numbers) -> NDArray[np.intp]:
+    """The order of items by score, descending; of equal scores the lower item comes first."""
+    order = np.argsort(-scores)
+    same = scores[order[1:]] == scores[order[:-1]]
+    if same.any():
+        tie = np.zeros(len(order), np.bool_)
+        tie[1:] = same
+        tie[:-1] |= same
+        tied = order[tie]
+        order[tie] = tied[np.lexsort((items[tied], -scores[tied]))]
+    return order
+
+
+def _before(items: Places, scores: Numbers, *, among: Places, losses: Numbers) -> NDArray[np.intp]:
     """How many of an order, given by its items and their negative scores, come before each item with its score."""
     places = np.searchsorted(losses, -scores, "left")
     inside = np.flatnonzero(places < len(losses))
-    for tied in inside[losses[places[inside]] == -scores[inside]]:  # of equal scores the lower item comes first
+    for tied in inside[losses[places[inside]] == -scores[inside]]:
         end = np.searchsorted(losses, -scores[tied], "right")
         places[tied] += np.searchsorted(among[places[tied] : end], items[tied])
     return places
@@ -155,8 +173,8 @@ def ranked(batch: Batch, facts: Facts, alike: Iterable[Alike]) -> Ranking:
         facts: those of its items.
         alike: the similarities above 0, by task.
     """
-    similarities = {task: (items, values) for task, items, values in alike}
-    nothing = np.empty(0, np.uint32), np.empty(0)
+    similarities = {task: (items.astype(np.intp), values) for task, items, values in alike}
+    nothing = np.empty(0, np.intp), np.empty(0)
     similarity = np.zeros(facts.size)
     found: dict[int, _Listed] = {}
     for _, seen in groupby(sorted(_views(batch, facts), key=_history_of), key=_history_of):
@@ -181,7 +199,7 @@ class _View:
 
     def history_items(self) -> Places:
         pools, single = self.history
-        return np.concatenate([*(self.pools[pool] for pool in pools), np.array(single, np.uint32)])
+        return np.concatenate([*(self.pools[pool] for pool in pools), np.array(single, np.intp)])
 
 
 def _history_of(view: _View) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -199,7 +217,7 @@ def _views(batch: Batch, facts: Facts) -> Iterator[_View]:
             if len(part):
                 kept[pool] = part
     added = dict(_grouped(batch.added, "task"))
-    none = np.empty(0, np.uint32)
+    none = np.empty(0, np.intp)
     seen_by = batch.memberships.sort("task", "pool").group_by("task", maintain_order=True).agg("pool")
     for task, pools in seen_by.iter_rows():
         more = added.get(task, none)
@@ -207,7 +225,7 @@ def _views(batch: Batch, facts: Facts) -> Iterator[_View]:
         seen = tuple(pool for pool in pools if pool in history)
         rest = np.concatenate([*(others[pool] for pool in pools if pool in others), more[~events]])
         if seen or len(rest) or len(more):
-            yield _View(task, (seen, tuple(more[events].tolist())), rest.astype(np.uint32), history)
+            yield _View(task, (seen, tuple(more[events].tolist())), rest, history)
 
 
 def _grouped(rows: pl.DataFrame, by: str) -> Iterator[tuple[int, Places]]:
@@ -215,7 +233,7 @@ def _grouped(rows: pl.DataFrame, by: str) -> Iterator[tuple[int, Places]]:
     alive = rows.filter(pl.col("reason").is_null()).sort(by, "item")
     counts = alive.group_by(by, maintain_order=True).len()
     ends = counts["len"].cum_sum().to_list()
-    items = alive["item"].to_numpy()
+    items = alive["item"].to_numpy().astype(np.intp)
     for key, start, end in zip(counts[by].to_list(), [0, *ends], ends, strict=False):
         yield key, items[start:end]
 
@@ -233,31 +251,12 @@ class _Listed:
     cut_tokens: int
 
 
-@dataclass(frozen=True)
-class _Late:
-    """Candidates that have no place in the history's own order, best first: those that move, and those not of it."""
-
-    items: Places
-    recency: Numbers
-    score: Numbers
-    places: NDArray[np.intp]
-    """How many of the history come before each."""
-    rank: NDArray[np.intp]
-    """Its rank among them and the history that stays."""
-
-    @classmethod
-    def of(cls, shared: _History, moved: NDArray[np.intp], items: Places, recency: Numbers, score: Numbers) -> _Late:
-        order = np.lexsort((items, -score))
-        items, score = items[order], score[order]
-        places = shared.places_of(items, score)
-        rank = 1 + np.arange(len(items)) + places - np.searchsorted(moved, places)
-        return cls(items, recency[order], score, places, rank)
-
-
 def _listed(shared: _History, others: Places, alike: Places, similarity: Numbers, facts: Facts) -> _Listed:
     """Merges what moves into the order that the history has by itself, and lists what somebody will look at.
 
-    What moves and surely ranks behind all that is listed is only counted, since it is most of what moves in a long log.
+    A word in common only ever raises a score, so that what is listed stands in the order's head or moves. Whatever lies
+    deeper is listed for another's sake: its rank is what comes before it in the order, less what moves away from there,
+    and what moves before it.
 
     Args:
         shared: the task's history.
@@ -266,74 +265,67 @@ def _listed(shared: _History, others: Places, alike: Places, similarity: Numbers
         similarity: of all items.
         facts: of all items.
     """
-    moved = np.sort(shared.place[alike])
-    moved = moved[np.searchsorted(moved, 0) :]
-    head = _head(shared, len(moved), facts)
-    items = np.concatenate([shared.items[moved], others])
-    recency = np.concatenate([shared.recency[moved], np.ones(len(others))])
-    score = facts.score(items, recency, similarity[items])
-    floor = shared.score[head - 1] if head < len(shared.items) else -np.inf
-    near = (score >= floor) | ~facts.optional[items]
-    late = _Late.of(shared, moved, items[near], recency[near], score[near])
+    places = shared.place[alike]
+    moved = alike[places >= 0]
+    places = np.sort(places[places >= 0])
+    loose = np.concatenate([moved, others])
+    score = facts.score(loose, shared.recency_worth[loose], similarity[loose])
+    order = _by_worth(loose, score)
+    loose, score = loose[order], score[order]
 
-    stays = np.ones(len(shared.items), np.bool_)
-    stays[moved] = False
-    rest = np.flatnonzero(stays[:head])
-    arrived = np.cumsum(np.bincount(late.places[: np.searchsorted(late.places, head)], minlength=head))
-    rest_rank = 1 + np.arange(len(rest)) + arrived[rest]
-    wanted = np.zeros(facts.size, np.bool_)
-    wanted[shared.items[shared.needed]] = True
-    last = _last(rest_rank[facts.optional[shared.items[rest]]], late.rank[facts.optional[late.items]], facts)
-    wanted[shared.items[rest[rest_rank <= last]]] = True
-    wanted[late.items[(late.rank <= last) | ~facts.optional[late.items]]] = True
-    for up in facts.above:
-        wanted[up[np.flatnonzero(wanted)]] = True
+    head, head_score = shared.items[: shared.head], shared.score[: shared.head]
+    stays = np.ones(len(head), np.bool_)
+    stays[places[: np.searchsorted(places, len(head))]] = False
+    near = np.searchsorted(-score, -head_score[-1], "right") if len(head) < len(shared.items) else len(loose)
+    top = np.concatenate([head[stays], loose[:near]])
+    top_score = np.concatenate([head_score[stays], score[:near]])
+    order = _by_worth(top, top_score)
+    order = order[: _last(facts.optional[top[order]], facts)]
+    top, top_score = top[order], top_score[order]
 
-    if (~near & wanted[items]).any():  # ancestors of what is listed
-        near |= wanted[items]
-        late = _Late.of(shared, moved, items[near], recency[near], score[near])
-    rest = shared.place[np.flatnonzero(wanted)]
-    rest = np.sort(rest[rest >= 0])
-    rest = rest[stays[rest]]
-    rest_rank = 1 + rest - np.searchsorted(moved, rest) + np.searchsorted(late.places, rest, "right")
-    chosen = wanted[late.items]
-    ranks = np.concatenate([rest_rank, late.rank[chosen]])
-    order = np.argsort(ranks, kind="stable")
-    ranks = ranks[order]
-    listed = np.concatenate([shared.items[rest], late.items[chosen]])[order]
-    listed_score = np.concatenate([shared.score[rest], late.score[chosen]])[order]
-    low = np.searchsorted(
-        -listed_score, -floor, "right"
-    )  # what is as good as that has nothing that was left out before it
-    if low < len(listed):
-        ahead = _places(items[~near], score[~near], among=listed[low:], losses=-listed_score[low:])
-        ranks[low:] += np.cumsum(np.bincount(ahead, minlength=len(listed) - low + 1))[:-1]
+    wanted = _wanted((top, shared.needed, others), facts)
+    wanted[top] = False
+    deep = np.flatnonzero(wanted[loose])
+    before = _before(loose[deep], score[deep], among=shared.items, losses=-shared.score)
+    deep_rank = 1 + deep + before - np.searchsorted(places, before)
+    wanted[loose] = False
+    still = shared.place[np.flatnonzero(wanted)]
+    still = still[still >= 0]  # an ancestor may be no candidate
+    before = _before(shared.items[still], shared.score[still], among=loose, losses=-score)
+    still_rank = 1 + still - np.searchsorted(places, still) + before
+
+    ranks = np.concatenate([np.arange(1, len(top) + 1), deep_rank, still_rank])
+    order = np.argsort(ranks)
+    items = np.concatenate([top, loose[deep], shared.items[still]])[order]
     total = len(shared.items) + len(others)
     tokens = shared.tokens + int(facts.tokens[others].sum())
     return _Listed(
-        items=listed,
-        recency=np.concatenate([shared.recency[rest], late.recency[chosen]])[order],
-        similarity=similarity[listed],
-        score=listed_score,
-        rank=ranks.astype(np.uint32),
-        cut_candidates=total - len(listed),
-        cut_tokens=tokens - int(facts.tokens[listed].sum()),
+        items=items,
+        recency=shared.recency[items],
+        similarity=similarity[items],
+        score=np.concatenate([top_score, score[deep], shared.score[still]])[order],
+        rank=ranks[order],
+        cut_candidates=total - len(items),
+        cut_tokens=tokens - int(facts.tokens[items].sum()),
     )
 
 
-def _head(shared: _History, moved: int, facts: Facts) -> int:
-    """How much of the history's order surely holds all that may be listed, whichever of its items move."""
-    if facts.listed is None:
-        return len(shared.items)
-    return int(np.searchsorted(shared.options, facts.listed + moved)) + 1
+def _last(optional: NDArray[np.bool_], facts: Facts) -> int:
+    """How many of the best candidates there are down to the last optional one that is listed."""
+    options = np.cumsum(optional)
+    if facts.listed is None or not len(options) or options[-1] < facts.listed:
+        return len(options)
+    return int(np.searchsorted(options, facts.listed)) + 1
 
 
-def _last(rest: NDArray[np.intp], late: NDArray[np.intp], facts: Facts) -> int:
-    """The rank of the last optional candidate that is listed."""
-    ranks = np.concatenate([rest, late])
-    if facts.listed is None or len(ranks) <= facts.listed:
-        return int(ranks.max(initial=0))
-    return int(np.partition(ranks, facts.listed - 1)[facts.listed - 1])
+def _wanted(parts: Iterable[Places], facts: Facts) -> NDArray[np.bool_]:
+    """Which items are in any of the parts, or an ancestor of one that is."""
+    wanted = np.zeros(facts.size, np.bool_)
+    for items in parts:
+        wanted[items] = True
+    for up in facts.above:
+        wanted[up[np.flatnonzero(wanted)]] = True
+    return wanted
 
 
 def _joined(parts: Sequence[_Listed], tasks: Sequence[int]) -> Ranking:
@@ -352,5 +344,5 @@ def _joined(parts: Sequence[_Listed], tasks: Sequence[int]) -> Ranking:
     )
 
 
-def _column(parts: Sequence[NDArray[Number]], kind: type[Number]) -> NDArray[Number]:
-    return np.concatenate([np.empty(0, kind), *parts])
+def _column(parts: Sequence[NDArray[Any]], kind: type[Number]) -> NDArray[Number]:
+    return np.concatenate([np.empty(0, kind), *parts]).astype(kind, copy=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.batch import Artifacts, Batch, Findings, Items, Timings, empty
+from tasks.batch import Artifacts, Batch, Findings, Items, Timings, by_place, empty
 from tasks.outputs.reader import PROMPT_COLUMNS
 from tasks.terms import LEVELS, SECTIONS, STAGE_NAMES
 
@@ -174,7 +174,7 @@ def context_frames(batch: Batch, settings: Settings) -> Iterator[tuple[str, str,
         return
     early = _early_drops(batch, scored, settings.audit.max_rows_per_task)
     ids, graphs, task_ids = (
-        _by_place(frame, place, name)
+        by_place(frame, place, name)
         for frame, place, name in (
             (batch.items, "item", "item_id"),
             (batch.tasks, "task", "graph"),
@@ -220,12 +220,6 @@ def _context_order() -> pl.Expr:
         .otherwise(unranked + pl.col("item"))
     )
     return pl.col("task").cast(pl.UInt64) * (1 << 35) + within
-
-
-def _by_place(frame: pl.DataFrame, place: str, name: str) -> pl.Series:
-    """A column by the places of its rows, null at places that the frame does not have."""
-    places = pl.DataFrame({place: pl.int_range(1 + int(frame[place].max() or 0), dtype=pl.UInt32, eager=True)})  # type: ignore[arg-type]
-    return places.join(frame.select(place, name), on=place, how="left", maintain_order="left")[name]
 
 
 def _early_drops(batch: Batch, scored: pl.DataFrame, most: int) -> pl.DataFrame:
