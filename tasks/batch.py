@@ -342,5 +342,7 @@ def number(frame: pl.DataFrame, by: str | Sequence[str], name: str) -> pl.DataFr
 
 def by_place(frame: pl.DataFrame, place: str, name: str) -> pl.Series:
     """A column by the places of its rows, null at places that the frame does not have."""
+    if len(frame) and frame[place][-1] == len(frame) - 1 and frame[place].is_sorted():  # it has them all
+        return frame[name]
     places = pl.DataFrame({place: pl.int_range(1 + int(frame[place].max() or 0), dtype=pl.UInt32, eager=True)})  # type: ignore[arg-type]
     return places.join(frame.select(place, name), on=place, how="left", maintain_order="left")[name]

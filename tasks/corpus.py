@@ -9,9 +9,11 @@ import polars as pl
 
 from tasks.likeness import Likeness, likeness
 from tasks.lineage import lineage
+from tasks.offers import Offers, offered
 from tasks.passages import bare_headings, with_heading_words
 from tasks.similarity import Similarity, with_tag_words
 from tasks.text import token_table
+from tasks.tokens import token_counter
 
 if TYPE_CHECKING:
     from tasks.batch import Batch
@@ -28,6 +30,8 @@ class Corpus:
     """What `tasks.lineage.lineage` says of the items."""
     headings: pl.Series
     """Places of the headings of documents and rule sets, which by themselves say nothing."""
+    offers: Offers
+    """What each item costs in a prompt."""
 
 
 def corpus(items: pl.DataFrame, settings: Settings) -> Corpus:
@@ -45,6 +49,7 @@ def corpus(items: pl.DataFrame, settings: Settings) -> Corpus:
         likeness=likeness(items, words, family, settings),
         lineage=family,
         headings=bare_headings(items)["item"],
+        offers=offered(items, family, token_counter(settings.tokens), settings.render),
     )
 
 
@@ -56,3 +61,10 @@ def lineage_of(batch: Batch) -> pl.DataFrame:
 def headings_of(batch: Batch) -> pl.Series:
     """The places of a batch's bare headings, from its corpus where it has one."""
     return batch.corpus.headings if batch.corpus else bare_headings(batch.items)["item"]
+
+
+def offers_of(batch: Batch, settings: Settings) -> Offers:
+    """What a batch's items cost, from its corpus where it has one."""
+    if batch.corpus:
+        return batch.corpus.offers
+    return offered(batch.items, lineage(batch.items), token_counter(settings.tokens), settings.render)

@@ -85,17 +85,26 @@ def blocks(items: pl.DataFrame, settings: RenderSettings) -> pl.DataFrame:
     safe = pl.DataFrame(
         {"text": texts, "body": [embed(text) for text in texts]}, schema={"text": pl.String, "body": pl.String}
     )
-    heads = items.select("section", "kind").unique(maintain_order=True)
+    drawn = items.join(safe, on="text", how="left", maintain_order="left")
+    whole = labelled_texts(drawn.select("section", "kind", text="body"), settings)
+    return drawn.select("item", "body", whole.alias("block"))
+
+
+def labelled_texts(rows: pl.DataFrame, settings: RenderSettings) -> pl.Series:
+    """The blocks of bodies.
+
+    Args:
+        rows: `text, section, kind`, where a text is a body.
+        settings: the style.
+    """
+    heads = rows.select("section", "kind").unique(maintain_order=True)
     headed = heads.with_columns(
         pl.Series("label", [label(section, kind, settings) for section, kind in heads.rows()], dtype=pl.String)
     )
     gap = "\n" if settings.style == "labelled" else SEPARATOR
-    whole = pl.when(pl.col("label") == "").then("body").otherwise(pl.col("label") + gap + pl.col("body"))
-    return (
-        items.join(safe, on="text", how="left", maintain_order="left")
-        .join(headed, on=["section", "kind"], how="left", maintain_order="left")
-        .select("item", "body", whole.alias("block"))
-    )
+    whole = pl.when(pl.col("label") == "").then("text").otherwise(pl.col("label") + gap + pl.col("text"))
+    joined = rows.join(headed, on=["section", "kind"], how="left", maintain_order="left")
+    return joined.select(whole.alias("block")).to_series()
 
 
 def units(sections: Iterable[tuple[str, Sequence[str]]], settings: RenderSettings) -> list[str]:

@@ -4,46 +4,35 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tasks.layout import PROMPT_BYTES, SEPARATOR, TRUNCATED, label, labelled, title
 from tasks.markdown import embed
+from tasks.offers import CUTTABLE, SECTION_PLACES
 from tasks.terms import KINDS, REASONS, SECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from tasks.offers import Offer, Offers
     from tasks.settings import Settings
     from tasks.tokens import TokenCounter
 
     Places = NDArray[np.integer]
 
-_SECTION_PLACES = {section: place for place, section in enumerate(SECTIONS)}
 _REASON_PLACES = {reason: place for place, reason in enumerate(REASONS)}
 #: What stands for tokens where they are not the reason.
 UNSAID = -1
-_CUTTABLE = ("requirements", "design", "reference")
 _AT_ONCE = 128  # candidates that are looked at together, since what the first of them cost rules out the others
 _LEAST_CUT = 48  # tokens of room below which a cut passage would say too little
+_TITLE_BYTES = 64  # more than any title of a section takes
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n|\n(?=[-*+|] ?|\d+[.)] )")
-
-
-class Offer(NamedTuple):
-    """An item on offer: what it is and what it costs in the prompt."""
-
-    parent: int | None  # place of its parent, which must come too
-    section: str
-    kind: str
-    cost: int  # tokens of its block and the separator behind it
-    size: int  # bytes of the same
-    tokens: int  # of its bare text
-    text: str
-    body: str  # its text as it stands in the prompt
 
 
 #: A place among the ranked, the reason, and the tokens that it missed.
@@ -51,7 +40,7 @@ _Refusal = tuple[int, str, int | None]
 
 
 class Goods:
-    """All items that may be bought, by their place: each as an offer, and what every pass looks at in arrays.
+    """What may be bought, and by which rules.
 
     Args:
         offers: every item that may be bought, ancestors included.
@@ -59,19 +48,12 @@ class Goods:
         settings: shares, limits and style.
     """
 
-    def __init__(self, offers: Mapping[int, Offer], counter: TokenCounter, settings: Settings) -> None:
+    def __init__(self, offers: Offers, counter: TokenCounter, settings: Settings) -> None:
         self.offers = offers
         self.counter, self.settings = counter, settings
         self.titles = _title_costs(settings, counter)
         policy = settings.policy
         self.limits = {kind: policy.kind_limits.get(kind, policy.kind_limit) for kind in KINDS}
-        size = max(offers, default=-1) + 1
-        self.costs = np.zeros(size, np.int64)
-        self.sections = np.zeros(size, np.int8)
-        places = list(offers)
-        self.costs[places] = [offer.cost for offer in offers.values()]
-        self.sections[places] = [_SECTION_PLACES[offer.section] for offer in offers.values()]
-        self.cuttable = np.isin(self.sections, [_SECTION_PLACES[name] for name in _CUTTABLE])
 
 
 @dataclass
@@ -122,8 +104,8 @@ class Purse:
     """
 
     def __init__(self, goods: Goods, budget: int) -> None:
-        self._all = goods
-        self._goods = goods.offers
+        self._offers = goods.offers
+        self._goods = goods.offers.by_item
         self._budget = budget
         self._counter = goods.counter
         self._settings = goods.settings
@@ -136,17 +118,17 @@ class Purse:
 
     # ---- the rules of filling ----
 
-    def fill(self, ranked: Sequence[int] | Places, ancestors: Iterable[int] = ()) -> Choice:
+    def fill(self, ranked: Sequence[int] | Places, ancestors: Sequence[int] | Places = ()) -> Choice:
         """Fills the budget by sections: `ranked` holds the candidates, best first.
 
         `ancestors` are candidates too, which come with a descendant or not at all.
         """
         self._choice = Choice(np.asarray(ranked, np.uint32))
-        self._candidates = {*self._choice.ranked.tolist(), *ancestors}
-        sections = self._all.sections[self._choice.ranked]
+        self._candidates = self._offers.among(self._choice.ranked, np.asarray(ancestors, np.uint32))
+        sections = self._offers.sections[self._choice.ranked]
         brief = self._of(sections, "brief")
         if not self._pin(brief):
-            self._choice.refuse(np.flatnonzero(sections != _SECTION_PLACES["brief"]), "budget", None)
+            self._choice.refuse(np.flatnonzero(sections != SECTION_PLACES["brief"]), "budget", None)
             return self._choice
         shares = self._settings.packing
         rules, requirements, design = (self._of(sections, name) for name in ("rules", "requirements", "design"))
@@ -163,9 +145,9 @@ class Purse:
 
     def _of(self, sections: NDArray[np.int8], *names: str) -> Places:
         """The places, among the ranked, of the candidates of some sections."""
-        wanted = sections == _SECTION_PLACES[names[0]]
+        wanted = sections == SECTION_PLACES[names[0]]
         for name in names[1:]:
-            wanted |= sections == _SECTION_PLACES[name]
+            wanted |= sections == SECTION_PLACES[name]
         return np.flatnonzero(wanted)
 
     def fill_plainly(self, ranked: Sequence[int] | Places) -> Choice:
@@ -187,7 +169,7 @@ class Purse:
         """Takes the whole brief, or nothing at all."""
         pinned = self._choice.ranked[brief].tolist()
         price = sum(self._goods[item].cost for item in pinned) + (self._titles["brief"] if pinned else 0)
-        size = sum(self._goods[item].size for item in pinned) + 64
+        size = sum(self._goods[item].size for item in pinned) + _TITLE_BYTES
         if price > self._left or size > self._bytes:
             self._choice.refuse(brief, "budget", max(price - self._left, 1))
             return False
@@ -228,31 +210,28 @@ class Purse:
                     since.append(place)
                 else:
                     refused.append((places[place], *outcome))
-        self._choice.refuse(places, reason, costs - np.repeat(rooms, np.diff([*since, len(places)])))
+        spans = [end - start for start, end in pairwise([*since, len(places)])]
+        self._choice.refuse(places, reason, costs - np.repeat(rooms, spans))
         self._choice.refuse_each(refused)
         return share - (limit - room)
 
     def _least_costs(self, items: Places, whole: int | None) -> NDArray[np.int64]:
         """What items cost at least: those that may be cut, as little as a cut one does."""
-        costs = self._all.costs[items]
+        costs = self._offers.costs[items]
         if whole is None:
             return costs
-        return np.where((costs > whole) & self._all.cuttable[items], _LEAST_CUT, costs)
+        return np.where((costs > whole) & self._offers.cuttable[items], _LEAST_CUT, costs)
 
     def _may_cut(self, offer: Offer, whole: int) -> bool:
-        return offer.cost > whole and offer.section in _CUTTABLE
+        return offer.cost > whole and offer.section in CUTTABLE
 
     def _try(self, item: int, room: int, whole: int | None, *, capped: bool) -> int | tuple[str, int | None]:
         """Buys an item with its missing ancestors if they fit; returns what was paid, else why it was refused."""
-        goods = self._goods
-        offer = goods[item]
-        chain = [item]
-        if offer.parent is not None and offer.parent not in self._choice.selected:
-            walked = self._missing(item, room)
-            if walked is None:
-                return "parent_missing_room", None
-            chain = walked
-        price, size = self._price(chain)
+        offer = self._goods[item]
+        priced = self._priced(item, room)
+        if priced is None:
+            return "parent_missing_room", None
+        chain, price, size = priced
         if len(chain) > self._least_kind_room and self._over_limit(chain):
             return "kind_limit", None
         if price <= room and size <= self._bytes:
@@ -270,40 +249,34 @@ class Purse:
         reason = "parent_missing_room" if fits_alone else "section_budget" if capped else "budget"
         return reason, max(price - room, 1)
 
-    def _missing(self, item: int, room: int) -> list[int] | None:
-        """The item and its ancestors that are not in yet, topmost first; None if one of them is no candidate any more.
+    def _priced(self, item: int, room: int) -> tuple[list[int], int, int] | None:
+        """The item and its ancestors that are not in yet, topmost first, with what they add: tokens and bytes.
 
-        The walk ends early once the ancestors alone cost more than there is room: the chain will not be bought.
+        Titles of new sections are included. None if an ancestor is no candidate any more. The walk ends early once the
+        ancestors alone cost more than there is room: the chain will not be bought.
         """
-        goods, selected, candidates = self._goods, self._choice.selected, self._candidates
-        if item not in candidates:
-            return None
-        chain, above = [item], 0
-        walked = goods[item].parent
+        goods, selected, opened = self._goods, self._choice.selected, self._opened
+        chain: list[int] = []
+        price = size = 0
+        above = -goods[item].cost
+        new: set[str] = set()
+        walked: int | None = item
         while walked is not None and walked not in selected and walked not in chain:
-            if walked not in candidates:
+            if not self._candidates[walked]:
                 return None
             chain.append(walked)
-            offer = goods[walked]
-            above += offer.cost
+            parent, section, _, cost, length, *_ = goods[walked]
+            price += cost
+            size += length
+            if section not in opened and section not in new:
+                new.add(section)
+                price += self._titles[section]
+                size += _TITLE_BYTES
+            above += cost
             if above > room:
                 break
-            walked = offer.parent
-        return chain[::-1]
-
-    def _price(self, chain: Sequence[int]) -> tuple[int, int]:
-        """Tokens and bytes that a chain adds to the prompt, titles of new sections included."""
-        price = size = 0
-        new: list[str] = []
-        for item in chain:
-            offer = self._goods[item]
-            price += offer.cost
-            size += offer.size
-            if offer.section not in self._opened and offer.section not in new:
-                new.append(offer.section)
-                price += self._titles[offer.section]
-                size += 64
-        return price, size
+            walked = parent
+        return chain[::-1], price, size
 
     def _over_limit(self, chain: Sequence[int]) -> bool:
         kinds = [self._goods[item].kind for item in chain]
@@ -315,7 +288,7 @@ class Purse:
             self._kind_room[offer.kind] -= 1
             self._opened.add(offer.section)
             self._choice.selected[item] = offer.body
-        self._least_kind_room = min(self._kind_room.values())
+            self._least_kind_room = min(self._least_kind_room, self._kind_room[offer.kind])
         if cut is not None:
             self._choice.selected[chain[-1]] = cut
         self._left -= price

@@ -23,7 +23,7 @@ from tasks.outputs.names import file_places
 from tasks.outputs.places import PART, clear_remains, folder_lock, point_latest, refusing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tasks.batch import Batch
     from tasks.settings import Settings
@@ -32,7 +32,6 @@ T = TypeVar("T")
 _THREADS = 2  # that write: most of their work is compression and waiting, outside the interpreter's lock
 _AHEAD = 2  # batches that may wait to be written before whoever makes them has to wait
 _TASKS_AT_ONCE = 200
-_ARTIFACTS_AT_ONCE = 500
 
 
 @contextmanager
@@ -67,6 +66,7 @@ class BuildWriter:
         self._places = file_places(tasks.select("graph", "task_id").iter_rows())
         self._files = _Files(folder)
         self._added: list[pl.Series] = []
+        self._artifacts: Future[None] | None = None
         self._waiting: deque[Future[None]] = deque()
         self._threads = ThreadPoolExecutor(_THREADS)
 
@@ -84,6 +84,7 @@ class BuildWriter:
         """
         self._added.append(part.tasks["task"])
         self._begin(self._write_tasks, part)
+        self._begin_artifacts(part.artifacts)
 
     def close(self, batch: Batch, *, timings: pl.DataFrame, inputs: Iterable[Mapping[str, Any]]) -> None:
         """Writes the tasks that were not added, and all other files; returns when everything is written.
@@ -91,21 +92,23 @@ class BuildWriter:
         Raises:
             OutputError: something could not be written.
         """
-        contents = list(batch.artifacts.select("sha256", "content").unique("sha256").iter_rows())
-        self._files.folder("artifacts", 0o700)
-        for start in range(0, len(contents), _ARTIFACTS_AT_ONCE):
-            self._begin(self._write_artifacts, contents[start : start + _ARTIFACTS_AT_ONCE])
         added = pl.concat([batch.tasks["task"].clear(), *self._added])
         rest = batch.tasks.filter(~pl.col("task").is_in(added.implode()))
         for tasks in rest["task"].sort().to_frame().iter_slices(_TASKS_AT_ONCE):
             self.add(batch.only(tasks["task"]))
+        self._begin_artifacts(batch.artifacts)
         with refusing(self.place.parent):
             self._write_frames(batch, timings)
-            while self._waiting:
-                self._waiting.popleft().result()
+            for written in (*self._waiting, *filter(None, [self._artifacts])):
+                written.result()
             found = manifest(self.place.name, inputs, self._files.facts(), self._settings)
             text = json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True)
             (self._folder / MANIFEST).write_text(text + "\n", "utf-8")
+
+    def _begin_artifacts(self, artifacts: pl.DataFrame) -> None:
+        """Writes what is kept out of band, once and on one thread: no stage on pairs changes it any more."""
+        if self._artifacts is None:
+            self._artifacts = self._threads.submit(self._write_artifacts, artifacts)
 
     def _begin(self, work: Callable[[T], None], of: T) -> None:
         self._waiting.append(self._threads.submit(work, of))
@@ -124,8 +127,9 @@ class BuildWriter:
             if prompt is not None:
                 self._files.write(f"prompts/{self._places[graph, task_id]}.md", prompt.encode())
 
-    def _write_artifacts(self, contents: Sequence[tuple[str, bytes]]) -> None:
-        for digest, content in contents:
+    def _write_artifacts(self, artifacts: pl.DataFrame) -> None:
+        self._files.folder("artifacts", 0o700)
+        for digest, content in artifacts.select("sha256", "content").unique("sha256").iter_rows():
             self._files.write(f"artifacts/{digest}", content, 0o600)
 
     def _write_frames(self, batch: Batch, timings: pl.DataFrame) -> None:

@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
-from tasks.corpus import headings_of, lineage_of
-from tasks.layout import blocks
-from tasks.purse import UNSAID, Choice, Goods, Offer, Purse
+from tasks.corpus import headings_of, offers_of
+from tasks.purse import UNSAID, Choice, Goods, Purse
 from tasks.terms import PRIORITIES, PRIORITY, REASONS, SECTIONS
-from tasks.tokens import TokenCounter, token_counter
+from tasks.tokens import token_counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,10 +41,9 @@ def select_and_pack(batch: Batch, settings: Settings) -> Batch:
     """
     candidates = batch.candidates
     assert candidates is not None, "scoring comes first"
-    counter = token_counter(settings.tokens)
     facts = _Facts(batch.items, headings_of(batch))
     shelves = list(_shelves(candidates, facts, settings))
-    goods = _goods(batch, [shelf.offered for shelf in shelves], counter, settings)
+    goods = Goods(offers_of(batch, settings), token_counter(settings.tokens), settings)
     budgets = dict(batch.tasks.select("task", "budget_tokens").iter_rows())
     choices = []
     for shelf in shelves:
@@ -87,11 +85,11 @@ class _Shelf:
         """The items on offer, best first."""
         return self.items[self.places]
 
-    def rest(self) -> list[int]:
+    def rest(self) -> NDArray[np.uint32]:
         """Those that may come with a descendant, or not at all."""
         others = np.ones(len(self.items), np.bool_)
         others[self.places] = False
-        return list(self.items[others].tolist())
+        return self.items[others]
 
 
 def _shelves(candidates: pl.DataFrame, facts: _Facts, settings: Settings) -> Iterator[_Shelf]:
@@ -127,42 +125,6 @@ def _urgency() -> pl.Expr:
     for place, word in enumerate(PRIORITIES[1:], 1):
         urgency = pl.when(tags.list.contains(f"{PRIORITY}{word}")).then(pl.lit(place, pl.UInt8)).otherwise(urgency)
     return pl.when(pl.col("source") == "rules").then(urgency).otherwise(pl.lit(0, pl.UInt8))
-
-
-def _goods(batch: Batch, offered: Sequence[NDArray[np.uint32]], counter: TokenCounter, settings: Settings) -> Goods:
-    """What each item costs that is offered to any task, or that such an item descends from."""
-    family = lineage_of(batch).select("item", "parent")
-    wanted = batch.items.select("item", "text", "section", "kind", "tokens").join(
-        family.join(_with_ancestors(family, offered), on="item", how="semi"), on="item", maintain_order="left"
-    )
-    drawn = wanted.join(blocks(wanted.select("item", "text", "section", "kind"), settings.render), on="item")
-    costs = counter.count([block + "\n\n" for block in drawn["block"]])
-    return Goods(
-        {
-            item: Offer(parent, section, kind, cost, len(block.encode()) + 2, tokens, text, body)
-            for (item, parent, section, kind, tokens, text, body, block), cost in zip(
-                drawn.select("item", "parent", "section", "kind", "tokens", "text", "body", "block").iter_rows(),
-                costs,
-                strict=True,
-            )
-        },
-        counter,
-        settings,
-    )
-
-
-def _with_ancestors(family: pl.DataFrame, offered: Sequence[NDArray[np.uint32]]) -> pl.DataFrame:
-    """`item`: all that are offered, and what they descend from."""
-    parent_of = np.arange(1 + int(family["item"].max() or 0), dtype=np.uint32)  # type: ignore[arg-type]
-    links = family.drop_nulls("parent")
-    parent_of[links["item"].to_numpy()] = links["parent"].to_numpy()
-    known = np.zeros(len(parent_of), np.bool_)
-    reached = np.concatenate([np.empty(0, np.uint32), *offered])
-    while len(reached):
-        known[reached] = True
-        above = parent_of[reached]
-        reached = np.unique(above[~known[above]])
-    return pl.DataFrame({"item": np.flatnonzero(known).astype(np.uint32)})
 
 
 def _marked(

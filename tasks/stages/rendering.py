@@ -2,54 +2,71 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch, Prompts, frame_of
-from tasks.corpus import lineage_of
-from tasks.layout import END, LEAD, LEADING, PINNED, PROMPT_BYTES, SEPARATOR, compose, label, labelled, title, units
+from tasks.corpus import lineage_of, offers_of
+from tasks.layout import END, LEAD, LEADING, PINNED, PROMPT_BYTES, SEPARATOR, compose, labelled_texts, title, units
 from tasks.terms import SECTIONS
 from tasks.tokens import TokenCounter, token_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from tasks.settings import Settings
+    from tasks.offers import Offer
+    from tasks.settings import RenderSettings, Settings
 
 NAME = "render_context"
+_NOWHERE = -1
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Draft:
     """One task's selected items in prompt order, while its prompt is made."""
 
     task: int
-    graph: str
     budget: int
-    items: list[int]
-    sections: list[str]
-    blocks: list[str]
-    scores: list[float]
+    rows: Sequence[int]
+    """Of the candidates."""
+    items: Sequence[int]
+    sections: Sequence[str]
+    blocks: Sequence[str]
+    scores: Sequence[float]
+    counter: TokenCounter
+    style: RenderSettings
 
-    def prompt(self, settings: Settings) -> str:
-        return compose(self._grouped(), settings.render)
+    @cached_property
+    def grouped(self) -> list[tuple[str, list[str]]]:
+        """Each section with its blocks, in the prompt's order."""
+        names = (LEAD, *SECTIONS) if LEAD in self.sections else SECTIONS
+        found: dict[str, list[str]] = {name: [] for name in names}
+        for section, block in zip(self.sections, self.blocks, strict=True):
+            found[section].append(block)
+        return list(found.items())
 
-    def tokens(self, counter: TokenCounter, settings: Settings) -> int:
+    @cached_property
+    def prompt(self) -> str:
+        return compose(self.grouped, self.style)
+
+    @cached_property
+    def tokens(self) -> int:
         """Tokens of the whole prompt, exact."""
-        return counter.count_joined(units(self._grouped(), settings.render), END)
+        return self.counter.count_joined(units(self.grouped, self.style), END)
 
-    def _grouped(self) -> list[tuple[str, list[str]]]:
-        return [
-            (name, [block for block, section in zip(self.blocks, self.sections, strict=True) if section == name])
-            for name in ((LEAD, *SECTIONS) if LEAD in self.sections else SECTIONS)
-        ]
+    def fits(self) -> bool:
+        return len(self.prompt.encode()) < PROMPT_BYTES and self.tokens <= self.budget
 
-    def without(self, item: int) -> None:
-        place = self.items.index(item)
-        for column in (self.items, self.sections, self.blocks, self.scores):
-            del column[place]
+    def without(self, gone: Collection[int]) -> _Draft:
+        """The same without some items."""
+        columns = (self.rows, self.items, self.sections, self.blocks, self.scores)
+        kept = [row for row in zip(*columns, strict=True) if row[1] not in gone]
+        rows, items, sections, blocks, scores = zip(*kept, strict=True) if kept else ((),) * len(columns)
+        return replace(self, rows=rows, items=items, sections=sections, blocks=blocks, scores=scores)
 
 
 def render_context(batch: Batch, settings: Settings) -> Batch:
@@ -62,23 +79,19 @@ def render_context(batch: Batch, settings: Settings) -> Batch:
     """
     candidates = batch.candidates
     assert candidates is not None, "scoring comes first"
-    relations = lineage_of(batch).select("item", "parent", "order")
-    facts = batch.items.select("item", "section", "kind").join(relations, on="item")
+    facts = batch.items.select("item", "section", "kind").join(lineage_of(batch).select("item", "order"), on="item")
     chosen = (
-        candidates.filter(pl.col("reason").is_null())
-        .select("task", "item", "score", "text")
+        candidates.with_row_index("row")
+        .filter(pl.col("reason").is_null())
+        .select("row", "task", "item", "score", "text")
         .join(facts, on="item")
         .with_columns(place=pl.when(_leads()).then(-1).otherwise(pl.col("section").to_physical().cast(pl.Int32)))
         .sort("task", "place", "order", "item")
     )
-    counter = token_counter(settings.tokens)
-    parents = dict(relations.select("item", "parent").iter_rows())
-    drafts = _drafts(batch, chosen, settings)
-    squeezed: list[tuple[int, int]] = []
-    for draft in drafts:
-        squeezed += [(draft.task, item) for item in _squeeze(draft, parents, counter, settings)]
-    prompts = _prompts(drafts, batch, settings, counter)
-    return batch.with_frames(candidates=_ordered(candidates, drafts, squeezed), prompts=prompts)
+    offers = offers_of(batch, settings).by_item
+    drafts = list(_drafts(batch, chosen, settings))
+    fitting = [_squeezed(draft, offers) for draft in drafts]
+    return batch.with_frames(candidates=_ordered(candidates, drafts, fitting), prompts=_prompts(fitting, batch))
 
 
 def _leads() -> pl.Expr:
@@ -86,44 +99,35 @@ def _leads() -> pl.Expr:
     return (pl.col("section").cast(pl.String) == section) & (pl.col("kind").cast(pl.String) == kind)
 
 
-def _drafts(batch: Batch, chosen: pl.DataFrame, settings: Settings) -> list[_Draft]:
-    rows = {task: part for (task,), part in chosen.group_by("task", maintain_order=True)}
-    drafts = []
-    for task, graph, budget in batch.tasks.select("task", "graph", "budget_tokens").iter_rows():
-        part = rows.get(task)
-        draft = _Draft(task, graph, settings.countable(budget), [], [], [], [])
-        if part is not None:
-            sections, kinds = part["section"].to_list(), part["kind"].to_list()
-            draft.items, draft.scores = part["item"].to_list(), part["score"].to_list()
-            draft.sections = [LEAD if pair == LEADING else pair[0] for pair in zip(sections, kinds, strict=True)]
-            draft.blocks = [
-                labelled(text, label(section, kind, settings.render), settings.render)
-                for text, section, kind in zip(part["text"], sections, kinds, strict=True)
-            ]
-        drafts.append(draft)
-    return drafts
+def _drafts(batch: Batch, chosen: pl.DataFrame, settings: Settings) -> Iterator[_Draft]:
+    """The drafts of all tasks; one without items where nothing was selected."""
+    drawn_blocks = labelled_texts(chosen.select("text", "section", "kind"), settings.render)
+    section = pl.when(pl.col("place") < 0).then(pl.lit(LEAD)).otherwise(pl.col("section").cast(pl.String))
+    drawn = chosen.select("row", "item", section.alias("section"), drawn_blocks.alias("block"), "score")
+    columns = [column.to_list() for column in drawn.get_columns()]
+    counter, start = token_counter(settings.tokens), 0
+    counts = dict(chosen.group_by("task").len().iter_rows())
+    for task, budget in batch.tasks.select("task", "budget_tokens").sort("task").iter_rows():
+        end = start + counts.get(task, 0)
+        rows, items, own, blocks, scores = (column[start:end] for column in columns)
+        yield _Draft(task, settings.countable(budget), rows, items, own, blocks, scores, counter, settings.render)
+        start = end
 
 
-def _squeeze(draft: _Draft, parents: dict[int, int | None], counter: TokenCounter, settings: Settings) -> list[int]:
-    """Takes items out until the counted prompt fits; returns them."""
-    gone: list[int] = []
-    while draft.items:
-        size = len(draft.prompt(settings).encode())
-        if size < PROMPT_BYTES and draft.tokens(counter, settings) <= draft.budget:
-            break
-        needed = {parents.get(item) for item in draft.items}
+def _squeezed(draft: _Draft, offers: Mapping[int, Offer]) -> _Draft:
+    """The draft without as many of its items as it takes until the counted prompt fits."""
+    while draft.items and not draft.fits():
+        needed = {offers[item].parent for item in draft.items}
         loose = [
             (score, item)
             for item, section, score in zip(draft.items, draft.sections, draft.scores, strict=True)
             if item not in needed and section not in PINNED
         ]
-        for item in [min(loose)[1]] if loose else _ring(draft, parents):
-            draft.without(item)
-            gone.append(item)
-    return gone
+        draft = draft.without([min(loose)[1]] if loose else _ring(draft, offers))
+    return draft
 
 
-def _ring(draft: _Draft, parents: dict[int, int | None]) -> list[int]:
+def _ring(draft: _Draft, offers: Mapping[int, Offer]) -> list[int]:
     """The items of a parent cycle, which go together; where there is none, what is pinned, which alone is left."""
     rows = zip(draft.items, draft.sections, draft.scores, strict=True)
     least = min(((score, item) for item, section, score in rows if section not in PINNED), default=None)
@@ -133,33 +137,28 @@ def _ring(draft: _Draft, parents: dict[int, int | None]) -> list[int]:
     above: int | None = least[1]
     while above is not None and above not in ring:
         ring.append(above)
-        above = parents.get(above)
+        above = offers[above].parent if above in offers else None
     return ring[ring.index(above) :] if above is not None else ring
 
 
-def _ordered(candidates: pl.DataFrame, drafts: Sequence[_Draft], squeezed: Sequence[tuple[int, int]]) -> pl.DataFrame:
-    order = pl.DataFrame(
-        [(draft.task, item, place) for draft in drafts for place, item in enumerate(draft.items)],
-        schema={"task": pl.UInt32, "item": pl.UInt32, "place": pl.UInt32},
-        orient="row",
+def _ordered(candidates: pl.DataFrame, drafts: Sequence[_Draft], fitting: Sequence[_Draft]) -> pl.DataFrame:
+    """The candidates with their places in the prompts, and those that had to go after all marked as out."""
+    order = np.full(len(candidates), _NOWHERE, np.int64)
+    for draft in fitting:
+        order[list(draft.rows)] = np.arange(len(draft.rows))
+    placed = candidates.with_columns(prompt_order=pl.Series(order).replace(_NOWHERE, None).cast(pl.UInt32))
+    out = sorted({row for draft in drafts for row in draft.rows} - {row for draft in fitting for row in draft.rows})
+    if not out:
+        return placed
+    gone = pl.int_range(pl.len(), dtype=pl.UInt32).is_in(out)
+    return placed.with_columns(
+        stage=pl.when(gone).then(pl.lit(NAME, STAGE)).otherwise("stage"),
+        reason=pl.when(gone).then(pl.lit("budget", REASON)).otherwise("reason"),
+        text=pl.when(~gone).then("text"),
     )
-    marked = candidates.join(order, on=["task", "item"], how="left", maintain_order="left").with_columns(
-        prompt_order="place"
-    )
-    if squeezed:
-        out = pl.DataFrame(squeezed, schema={"task": pl.UInt32, "item": pl.UInt32}, orient="row")
-        gone = pl.col("out").fill_null(value=False)
-        marked = marked.join(
-            out.with_columns(out=pl.lit(value=True)), on=["task", "item"], how="left", maintain_order="left"
-        ).with_columns(
-            stage=pl.when(gone).then(pl.lit(NAME, STAGE)).otherwise("stage"),
-            reason=pl.when(gone).then(pl.lit("budget", REASON)).otherwise("reason"),
-            text=pl.when(~gone).then("text"),
-        )
-    return marked.select(candidates.columns)
 
 
-def _prompts(drafts: Sequence[_Draft], batch: Batch, settings: Settings, counter: TokenCounter) -> pl.DataFrame:
+def _prompts(drafts: Sequence[_Draft], batch: Batch) -> pl.DataFrame:
     assert batch.candidates is not None, "scoring comes first"
     short = dict(
         batch.candidates.filter(pl.col("shortfall_tokens").is_not_null())
@@ -176,9 +175,9 @@ def _prompts(drafts: Sequence[_Draft], batch: Batch, settings: Settings, counter
             {
                 "task": draft.task,
                 "status": "ok",
-                "prompt": draft.prompt(settings),
-                "prompt_tokens": draft.tokens(counter, settings),
-                "tokens_by_section": _by_section(draft, settings, counter),
+                "prompt": draft.prompt,
+                "prompt_tokens": draft.tokens,
+                "tokens_by_section": _by_section(draft),
             }
         )
     return frame_of(Prompts, rows)
@@ -199,10 +198,10 @@ def _over_budget(draft: _Draft, short: int | None) -> dict[str, object]:
     }
 
 
-def _by_section(draft: _Draft, settings: Settings, counter: TokenCounter) -> list[dict[str, object]]:
+def _by_section(draft: _Draft) -> list[dict[str, object]]:
     counted = []
-    for name, blocks in draft._grouped():  # noqa: SLF001 - the draft is this module's own
-        head = title(name, settings.render)
+    for name, blocks in draft.grouped:
+        head = title(name, draft.style)
         texts = [text + SEPARATOR for text in ((head, *blocks) if head and blocks else blocks)]
-        counted.append({"section": name, "tokens": sum(counter.count(texts))})
+        counted.append({"section": name, "tokens": sum(draft.counter.count(texts))})
     return counted

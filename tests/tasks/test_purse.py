@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.layout import TRUNCATED, label, labelled
-from tasks.purse import Goods, Offer, Purse
+from tasks.offers import Offer, Offers
+from tasks.purse import Goods, Purse
 from tasks.settings import load_settings
 
 
@@ -32,7 +33,7 @@ BRIEF = offer("brief", "user_turn", 10)
 
 
 def spend(goods, budget, ranked=None, ancestors=(), chosen=SETTINGS):
-    purse = Purse(Goods(dict(enumerate(goods)), Words(), chosen), budget)
+    purse = Purse(Goods(Offers(dict(enumerate(goods))), Words(), chosen), budget)
     order = list(range(len(goods))) if ranked is None else ranked
     return purse.fill(order, ancestors)
 
@@ -159,7 +160,7 @@ class TestCutting:
 class TestPlainRule:
     def test_is_one_greedy_pass_over_bare_texts(self):
         goods = [offer(words=30), offer(words=80), offer(words=15), offer(words=5)]
-        choice = Purse(Goods(dict(enumerate(goods)), Words(), SETTINGS), 50).fill_plainly([0, 1, 2, 3])
+        choice = Purse(Goods(Offers(dict(enumerate(goods))), Words(), SETTINGS), 50).fill_plainly([0, 1, 2, 3])
         assert set(choice.selected) == {0, 2, 3}
         assert choice.dropped == {1: ("budget", 60)}
 
