@@ -11,14 +11,13 @@ from typing import NamedTuple, TypeVar, cast
 
 import polars as pl
 
-from tasks.accounting import alive_counts
 from tasks.batch import Batch, Calls, Timings, empty, frame_of
 from tasks.calls import call_settings, called, calls, pairs, within_phase
 from tasks.corpus import corpus
 from tasks.prefixes import with_shared_prefixes
-from tasks.ranking import listed
 from tasks.recovery import Broken, fall_back, guarded
 from tasks.settings import Settings
+from tasks.shards import merged, shards, trimmed
 from tasks.stages.candidates import generate_candidates
 from tasks.stages.closure import resolve_dependency_closure
 from tasks.stages.dedup import deduplicate_candidates
@@ -166,63 +165,6 @@ def with_corpus(batch: Batch, settings: Settings) -> Batch:
         return replace(batch, corpus=corpus(batch.items, settings))
     except (Exception, pl.exceptions.PanicException):  # noqa: BLE001 - whatever it is, it will be met again
         return batch
-
-
-def shards(batch: Batch, settings: Settings, least: int = 1) -> Iterator[Batch]:
-    """The batch in runs of tasks whose candidate pairs fit in memory together; the cut changes no task's outcome.
-
-    Where there are to be several, none holds tasks of two graphs, and all are smaller.
-    """
-    counts = batch.tasks.select("task", "graph").join(_rows(batch, settings), on="task", how="left").sort("task")
-    counts = counts.with_columns(pl.col("rows").fill_null(0))
-    most = settings.run.shard_pairs
-    if least > 1:
-        most = max(1, min(most, -(-int(counts["rows"].sum()) // least)))
-    rows = pl.col("rows").cum_sum() if least == 1 else pl.col("rows").cum_sum().over("graph")
-    shard = (rows - 1).clip(lower_bound=0) // most  # of a task's last pair
-    groups = counts.select("task", graph="graph" if least > 1 else pl.lit(""), shard=shard).partition_by(
-        "graph", "shard", maintain_order=True
-    )
-    if len(groups) <= 1:
-        yield batch
-        return
-    for group in groups:
-        yield batch.only(group["task"])
-
-
-def _rows(batch: Batch, settings: Settings) -> pl.DataFrame:
-    """`task, rows`: about how many candidates of a task the scoring will list."""
-    events = batch.items.filter(pl.col("section").cast(pl.String) == "history").select("item")
-    history = batch.with_frames(
-        pools=batch.pools.join(events, on="item", how="semi"), added=batch.added.join(events, on="item", how="semi")
-    )
-    most, events_of = listed(settings), alive_counts(history).select("task", events=pl.col("candidates"))
-    rows = pl.col("candidates").cast(pl.Int64)
-    if most is not None:
-        rows -= (pl.col("events").fill_null(0).cast(pl.Int64) - most).clip(lower_bound=0)
-    return alive_counts(batch).join(events_of, on="task", how="left").select("task", rows=rows)
-
-
-def trimmed(batch: Batch, settings: Settings) -> Batch:
-    """The batch with the candidates that are written down: all selected ones and the best of the others."""
-    most, candidates = settings.audit.max_rows_per_task, batch.candidates
-    if candidates is None or not most:
-        return batch
-    selected, dropped = pl.col("reason").is_null(), pl.col("reason").is_not_null()
-    place = selected.sum().over("task") + dropped.cum_sum().over("task")  # rows are in the order of their ranks
-    return batch.with_frames(candidates=candidates.filter(selected | (place <= most)))
-
-
-def merged(batch: Batch, parts: Sequence[Batch]) -> Batch:
-    """The pooled stages' batch with what the shards found out about their tasks."""
-    found = [part.candidates for part in parts if part.candidates is not None]
-    counts = [part.stages.join(batch.stages, on=["task", "stage"], how="anti") for part in parts]
-    return batch.with_frames(
-        candidates=pl.concat(found) if found else None,
-        beyond=pl.concat([part.beyond for part in parts]),
-        prompts=pl.concat([part.prompts for part in parts]).sort("task"),
-        stages=pl.concat([batch.stages, *counts]).sort("task", "stage"),
-    )
 
 
 def peak_mb() -> float:

@@ -7,7 +7,7 @@ move; everything else is merged in as it stands.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -210,8 +210,7 @@ def _views(batch: Batch, facts: Facts) -> Iterator[_View]:
     """The tasks that have candidates. An item is in one of a task's pools, or added to the task."""
     history: dict[int, Places] = {}
     others: dict[int, Places] = {}
-    seen_pools = batch.pools.join(batch.memberships, on="pool", how="semi")  # those of other shards are many
-    for pool, items in _grouped(seen_pools, "pool"):
+    for pool, items in _grouped(batch.pools, "pool"):
         events = facts.history[items]
         for kept, part in ((history, items[events]), (others, items[~events])):
             if len(part):
@@ -230,12 +229,15 @@ def _views(batch: Batch, facts: Facts) -> Iterator[_View]:
 
 def _grouped(rows: pl.DataFrame, by: str) -> Iterator[tuple[int, Places]]:
     """The items that are still in, by pool or task."""
-    alive = rows.filter(pl.col("reason").is_null()).sort(by, "item")
-    counts = alive.group_by(by, maintain_order=True).len()
-    ends = counts["len"].cum_sum().to_list()
-    items = alive["item"].to_numpy().astype(np.intp)
-    for key, start, end in zip(counts[by].to_list(), [0, *ends], ends, strict=False):
-        yield key, items[start:end]
+    alive = rows.filter(pl.col("reason").is_null())
+    keys, items = alive[by].to_numpy().astype(np.int64), alive["item"].to_numpy().astype(np.intp)
+    both = keys << 32 | items
+    if (both[1:] < both[:-1]).any():  # pools mostly are in order
+        order = np.argsort(both)
+        keys, items = keys[order], items[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1)).tolist()
+    for start, end in pairwise([*starts, len(keys)]):
+        yield int(keys[start]), items[start:end]
 
 
 @dataclass(frozen=True)

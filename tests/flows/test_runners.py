@@ -40,9 +40,10 @@ def test_threads_give_the_same_bytes(server, sample, built, tmp_path, monkeypatc
 
 
 def test_shards_of_several_graphs_hold_one_graph_each(tmp_path):
-    from tasks.pipeline import STAGES, shards
+    from tasks.pipeline import STAGES
     from tasks.recovery import guarded
     from tasks.settings import load_settings
+    from tasks.shards import shards
     from tests.tasks.batches import batch, said
 
     tasks = [{"graph": graph, "task_id": f"t{place}"} for graph in ("a", "b", "c") for place in range(4)]

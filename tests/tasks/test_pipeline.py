@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tasks.pipeline import STAGES, Run, merged, shards, trimmed
+from tasks.pipeline import STAGES, Run
 from tasks.settings import load_settings
+from tasks.shards import merged, shards, trimmed
 from tasks.terms import STAGE_NAMES
 from tests.tasks.batches import SETTINGS, batch, brief, said
 

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks import pipeline, ranking
+from tasks import ranking, shards
 from tasks.accounting import record
-from tasks.pipeline import STAGES, Run, trimmed
+from tasks.pipeline import STAGES, Run
 from tasks.settings import load_settings
+from tasks.shards import trimmed
 from tasks.stages.scoring import KIND_PRIORITY, score_candidates
 from tasks.text import tokenize
 from tests.tasks.batches import batch, brief, passage, rule, said
@@ -165,7 +166,7 @@ def test_a_build_is_the_same_as_if_every_pair_were_listed(swarm, chosen):
     quick = Run(chosen)(start)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "listed", lambda _: None)
-        patch.setattr(pipeline, "listed", lambda _: None)
+        patch.setattr(shards, "listed", lambda _: None)
         whole = start
         for stage in STAGES:
             whole = record(whole, stage(whole, chosen), stage.__name__)
