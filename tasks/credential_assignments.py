@@ -88,10 +88,10 @@ class Assignments:
         self._judge = lru_cache(maxsize=4096)(self._is_secret)
 
     def spans(self, view: str, telling: Sequence[int]) -> Iterator[Span]:
-        """Every secret that is given to a name; `telling` are the places of telling words, in order."""
+        """Every secret that is given to a name; `telling` are the places of telling words, in order, one at least."""
         yield from self._assigned(view, telling)
-        cells = list(column_values(view, telling, self._names.kind)) if telling else []
-        if telling and ("VALUES" in view or "values" in view):
+        cells = list(column_values(view, telling, self._names.kind))
+        if "VALUES" in view or "values" in view:
             cells.extend(inserted_values(view, self._names.kind))
         for kind, start, end in cells:
             if self._judge(view[start:end], kind, _IN_COLUMN, quoted=False, called=True):

@@ -21,21 +21,29 @@ from tasks.credential_values import STRONG, Values
 from tasks.resources import bundled_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 _RUN = re.compile(r"[A-Za-z0-9+/_\-]{20}")
 _SPACE = re.compile(r"\s")
 _SHORT: Final = 2_000
 """Characters of texts for which looking for each word costs less than building an automaton."""
+_FAR: Final = ("private key", "kind:", "curl", "client_secret", "auth_provider_x509", "<add key", "codecatalyst", "\0")
+"""What each rule asks for, in lower case, that reads on over as many characters of any kind as there are. A NUL may be
+a sign of UTF-16, which vendor rules take a whole text for or none of it."""
 
 
 class Landmarks(NamedTuple):
-    """Where a text may hold a secret: offsets of telling names and of shapes' anchors, and whether it has long runs."""
+    """Where a text may hold a secret. There is none in one that has none of these and that no vendor's shape fits.
+
+    `names` and `anchors` are the offsets of telling names and of shapes' anchors; `runs` says whether there are long
+    runs of base64, `far` whether there is what rules ask for that read far.
+    """
 
     names: Sequence[int]
     anchors: Sequence[int]
     runs: bool
+    far: bool
 
 
 class CredentialRules:
@@ -53,24 +61,32 @@ class CredentialRules:
         if sum(map(len, views)) < _SHORT:
             return [self._in_short(view) for view in views]
         texts = pl.Series(views, dtype=pl.String)
-        names, anchors = (
-            texts.str.find_many(list(words), ascii_case_insensitive=True, overlapping=True)
-            .list.unique()
-            .list.sort()
-            .to_list()
-            for words in (self._names.stems, self._shapes.anchors)
+        lower = texts.str.to_lowercase()
+        return list(
+            map(
+                Landmarks,
+                _all_places(lower, self._names.stems),
+                _all_places(lower, self._shapes.anchors),
+                texts.str.contains(_RUN.pattern).to_list(),
+                _hold(lower, _FAR).to_list(),
+            )
         )
-        return list(map(Landmarks, names, anchors, texts.str.contains(_RUN.pattern).to_list()))
 
     def _in_short(self, view: str) -> Landmarks:
         """The landmarks of a short text, for which no automaton has to be built."""
         lower = view.lower()
         names, anchors = _places(lower, self._names.stems), _places(lower, self._shapes.anchors)
-        return Landmarks(names, anchors, runs=bool(_RUN.search(view)))
+        return Landmarks(names, anchors, runs=bool(_RUN.search(view)), far=any(word in lower for word in _FAR))
 
     def spans(self, view: str, landmarks: Landmarks) -> list[Span]:
         """Every secret that the own rules see in the view; unordered, may overlap."""
-        found = [*self._assignments.spans(view, landmarks.names), *self._shapes.spans(view, landmarks.anchors)]
+        found: list[Span] = []
+        if landmarks.names:
+            found.extend(self._assignments.spans(view, landmarks.names))
+        if landmarks.anchors:
+            found.extend(self._shapes.spans(view, landmarks.anchors))
+        if not landmarks.far:
+            return found
         if "PRIVATE KEY" in view:
             found.extend(private_keys(view))
         if "kind:" in view:
@@ -86,6 +102,18 @@ class CredentialRules:
     def is_known_harmless(self, value: str) -> bool:
         """Whether a value that a vendor shape found is a placeholder after all."""
         return self._values.is_placeholder(value)
+
+
+def _hold(texts: pl.Series, words: Iterable[str]) -> pl.Series:
+    """Whether each text holds one of the words."""
+    return texts.str.contains("|".join(map(pl.escape_regex, words)))
+
+
+def _all_places(texts: pl.Series, words: Sequence[str]) -> Iterator[Sequence[int]]:
+    """Where one of the words stands in each text, in order. Most texts hold none, which is found out with less."""
+    hold = _hold(texts, words)
+    places = iter(texts.filter(hold).str.find_many(list(words), overlapping=True).to_list())
+    return (sorted({*next(places)}) if holds else () for holds in hold.to_list())
 
 
 def _places(text: str, words: Iterable[str]) -> list[int]:

@@ -27,6 +27,8 @@ _HIDDEN = re.compile(
     "|\x1b|\x01(?!\n)"  # a line of it alone parts texts that are read as one
 )
 _ODD = re.compile("[^\t-\r -~]+")
+_PLAIN_BYTES: Final = bytes((*range(9, 14), *range(32, 127)))
+"""What `_ODD` leaves out."""
 _FOREIGN_RUN = re.compile("[^\x00-\x7f]+")
 _ENTRY = re.compile(r"[A-Z_][A-Z0-9_]*=")
 
@@ -94,9 +96,9 @@ def views_of(text: str) -> list[View]:
 
     Earlier redactions are blanked out, so that they are found no second time.
     """
-    odd = " ".join(_ODD.findall(text))
-    if not odd:
+    if text.isascii() and not text.encode().translate(None, _PLAIN_BYTES):  # ten times as fast as the expression
         return [View(_without_markers(text))]
+    odd = " ".join(_ODD.findall(text))
     first = int(text.startswith("\ufeff"))  # the mark of its encoding
     if not _HIDDEN.search(odd, first):
         return [View(_without_markers(_in_ascii(text, odd)))]

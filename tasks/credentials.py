@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import accumulate, groupby
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -40,6 +41,8 @@ _LONGEST_REPEAT: Final = 256
 """Characters of a value by which its other places are found; a longer one goes on where they stand."""
 _BETWEEN: Final = f"\n{BARRIER * 64}\n"
 """Parts texts that are scanned as one; longer than what a rule reads over."""
+_CHUNK: Final = 8_000
+"""Characters that are scanned in one call. A call by itself costs as much as half as many."""
 
 
 class Redaction(NamedTuple):
@@ -58,12 +61,17 @@ def redact_all(texts: Sequence[str]) -> list[Redaction]:
     """`redact` for each text, in order; equal texts are scanned once."""
     unique = list(dict.fromkeys(texts))
     views = [views_of(text) for text in unique]
-    first = own_rules().landmarks([readings[0].text for readings in views])
+    heads = [readings[0].text for readings in views]
+    first = own_rules().landmarks(heads)
     known = {
-        text: _redacted(text, readings, landmarks)
-        for text, readings, landmarks in zip(unique, views, first, strict=True)
+        text: _redacted(text, readings, landmarks, vendors=vendors)
+        for text, readings, landmarks, vendors in zip(unique, views, first, _suspects(heads, first), strict=True)
+        if vendors or any(landmarks) or len(readings) > 1
     }
-    return [Redaction(known[text].text, dict(known[text].counts)) for text in texts]
+    return [
+        Redaction(known[text].text, dict(known[text].counts)) if text in known else Redaction(text, {})
+        for text in texts
+    ]
 
 
 def contains_credential(text: str) -> bool:
@@ -92,10 +100,10 @@ def _scanner(cache_dir: Path | None = None) -> Scanner:
         return _compiled[0]
 
 
-def _redacted(text: str, readings: Sequence[View], landmarks: Landmarks) -> Redaction:
+def _redacted(text: str, readings: Sequence[View], landmarks: Landmarks, *, vendors: bool) -> Redaction:
     """Rounds until nothing is found any more, since a value that is gone may uncover another; two are the rule."""
     counts: dict[str, int] = {}
-    spans = _found(readings, landmarks)
+    spans = _found(readings, landmarks, vendors=vendors)
     for _ in range(_ROUNDS):
         if not spans:
             break
@@ -106,23 +114,27 @@ def _redacted(text: str, readings: Sequence[View], landmarks: Landmarks) -> Reda
     return Redaction(text, dict(sorted(counts.items())))
 
 
-def _found(readings: Sequence[View], landmarks: Landmarks | None = None) -> list[Span]:
-    """The secrets in a text, by all readings of it: disjoint, in order, as offsets into the text."""
+def _found(readings: Sequence[View], landmarks: Landmarks | None = None, *, vendors: bool = True) -> list[Span]:
+    """The secrets in a text, by all readings of it: disjoint, in order, as offsets into the text.
+
+    `landmarks` are those of the first reading, and `vendors` says whether their rules may find something in that.
+    """
     found = []
     for view in readings:
         if landmarks is None:
             landmarks = own_rules().landmarks([view.text])[0]
-        spans = _spans(view.text, landmarks, _DEPTH)
+        spans = _spans(view.text, landmarks, _DEPTH, vendors=vendors)
         if spans:
             spans = _merged([*spans, *_repeats(spans, view.text)])
             found.append([view.in_text(span) for span in spans])
-        landmarks = None
+        landmarks, vendors = None, True
     return found[0] if len(found) == 1 else _merged([span for spans in found for span in spans])
 
 
-def _spans(view: str, landmarks: Landmarks, depth: int) -> list[Span]:
+def _spans(view: str, landmarks: Landmarks, depth: int, *, vendors: bool = True) -> list[Span]:
     found = own_rules().spans(view, landmarks)
-    found.extend(_vendor_spans(view))
+    if vendors:
+        found.extend(_vendor_spans(view))
     if depth and landmarks.runs:
         found.extend(_encoded_spans(view, depth - 1))
     return found
@@ -143,6 +155,23 @@ def _encoded_spans(view: str, depth: int) -> list[Span]:
     hits = _spans(whole, own_rules().landmarks([whole])[0], depth)
     places = {bisect_right(starts, hit.start) - 1 for hit in hits}
     return [Span(*encoded[place][:2], "base64-encoded") for place in sorted(places)]
+
+
+def _suspects(views: Sequence[str], landmarks: Sequence[Landmarks]) -> list[bool]:
+    """Whether the vendor rules may find something in each view. Short texts are scanned many at once.
+
+    What is found in a text is found where it stands among others too, since no match goes from one on into the next,
+    but for those of the rules that read far. A text with a landmark for these is suspect anyway.
+    """
+    suspects = [marks.far for marks in landmarks]
+    near = [place for place, far in enumerate(suspects) if not far]
+    ends = accumulate(len(views[place]) for place in near)
+    for _, chunk in groupby(zip(near, ends, strict=True), key=lambda pair: pair[1] // _CHUNK):
+        places = [place for place, _ in chunk]
+        if len(places) == 1 or _scanner().scan(_BETWEEN.join(views[place] for place in places).encode("ascii")):
+            for place in places:
+                suspects[place] = True
+    return suspects
 
 
 def _vendor_spans(view: str) -> Iterable[Span]:

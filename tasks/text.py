@@ -42,6 +42,7 @@ _INVISIBLE = re.compile(
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN = re.compile("|".join(kind.pattern for kind in (_CONTROL, _INVISIBLE, _SURROGATE)))
+_PLAIN_BYTES = bytes((9, 10, *range(32, 127)))
 
 
 def clean(text: str) -> str:
@@ -51,6 +52,8 @@ def clean(text: str) -> str:
     zero-width ones and those that turn the direction of text around are shown as `[U+202E]`. Joiners within words and
     emoji (U+200C, U+200D, U+FE00 to U+FE0F) stay. Applying it twice changes nothing.
     """
+    if text.isascii() and not text.encode().translate(None, _PLAIN_BYTES):  # most texts, and ten times as fast
+        return text
     if not _NOT_PLAIN.search(text):
         return text
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

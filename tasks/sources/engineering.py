@@ -49,7 +49,7 @@ class EngineeringRead:
 
     def masked(self, masks: Masks) -> EngineeringRead:
         """The same without credentials."""
-        rows = [masks.row(row, ENGINEERING_TEXTS) for row in self.rows]
+        rows = masks.rows(self.rows, ENGINEERING_TEXTS)
         return replace(self, label=masks.of(self.label).text, rows=rows)
 
 

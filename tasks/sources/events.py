@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tasks.sources.times import microseconds
 from tasks.sources.values import UnreadableJsonError, compact_json, flattened, name_of, parse_json, scalar
@@ -43,8 +42,7 @@ _OUTPUT = re.compile(r"(?:^|_)(?:result|results|output|observation|stdout|stderr
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """One event. `level` is a place in `LEVELS`; `source` is the object that it came from."""
 
     event_id: str
@@ -122,6 +120,8 @@ def _is_chat(row: Mapping[str, Any]) -> bool:
 
 
 def _kind(row: Mapping[str, Any], place: str, findings: Findings) -> str:
+    if (kind := row.get("kind")) in KINDS:
+        return _CLOSEST[kind]
     given = [row[name] for name in ("kind", "type", "role") if row.get(name) is not None]
     words = [_word(name_of(value)) for value in given]
     for word in words:
@@ -253,6 +253,8 @@ def _level(row: Mapping[str, Any], metadata: Mapping[str, Any], place: str, find
 
 
 def _tags(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
     if isinstance(value, str):
         value = value.split(",")
     elif isinstance(value, dict):

@@ -173,7 +173,7 @@ def _objects(
                 findings.add("error", "EVENT_NOT_AN_OBJECT", "It is no object; it was left out.", inner)
     elif isinstance(value, dict):
         item = value.get("item")
-        if isinstance(item, dict) and not any(name in value for name in _TEXTS):
+        if isinstance(item, dict) and value.keys().isdisjoint(_TEXTS):
             value = _within(value, item)
         yield value, line, place or "event 1"
     else:
@@ -184,7 +184,7 @@ def _wrapped(value: object) -> list[Any] | None:
     """The list of events that a value is, or holds beside nothing that could be an event's own text."""
     if isinstance(value, list):
         return value
-    if not isinstance(value, dict) or any(name in value for name in _TEXTS):
+    if not isinstance(value, dict) or not value.keys().isdisjoint(_TEXTS):
         return None
     found = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None)
     if found is None:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -165,7 +166,7 @@ def _masked(inputs: Inputs, read: _Read) -> _Read:
             log,
             label=masks.of(log.label).text,
             namespace=masks.of(log.namespace).text,
-            rows=[masks.row(row, LOG_TEXTS) for row in log.rows],
+            rows=masks.rows(log.rows, LOG_TEXTS),
         )
         for log in read.logs
     ]
@@ -185,9 +186,8 @@ def _masked_graph(plan: PlanFile, masks: Masks) -> GraphRead:
     read = plan.cleared(found)
     again = Masks(_texts_of(read)) if found else masks  # what was cut from masked strings was not scanned yet
     rows = []
-    for row in read.rows:
-        said = [again.row(text, ("text",)) for text in row["said"]]
-        masked = again.row(row, TASK_TEXTS)
+    for row, masked in zip(read.rows, again.rows(read.rows, TASK_TEXTS), strict=True):
+        said = again.rows(row["said"], ("text",))
         counts = Counter(row.get(MASKED, {}))
         for part in (masked, *said):
             counts.update(part[MASKED])
@@ -197,7 +197,7 @@ def _masked_graph(plan: PlanFile, masks: Masks) -> GraphRead:
 
 def _texts_of(graph: GraphRead) -> Iterator[str]:
     yield from strings_of(graph.rows, TASK_TEXTS)
-    yield from strings_of((text for row in graph.rows for text in row["said"]), ("text",))
+    yield from strings_of([text for row in graph.rows for text in row["said"]], ("text",))
 
 
 def _no_graph(findings: Iterable[Row]) -> str:
@@ -293,7 +293,8 @@ def _history(logs: Iterable[LogRead], findings: list[Row]) -> Iterator[dict[str,
         rows, odd = history_items(log)
         findings += odd
         for row in rows:
-            yield {**row, "order": (_PLACES["history"], *row["order"])}
+            row["order"] = (_PLACES["history"], *row["order"])
+        yield from rows
 
 
 def _plugins(plugins: Iterable[PluginRead], findings: list[Row]) -> Iterator[dict[str, Any]]:
@@ -339,9 +340,12 @@ def _masked_in(document: Document) -> list[Row]:
 
 def _ordered(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """All rows in the build's order: positions over all of them, ids unique."""
-    ordered = sorted(rows, key=lambda row: row["order"])
+    ordered = sorted(rows, key=itemgetter("order"))
     names = Names("~", reserved=(row["item_id"] for row in ordered))
-    return [{**row, "item_id": names.claim(row["item_id"]), "position": place} for place, row in enumerate(ordered)]
+    for place, row in enumerate(ordered):
+        row["item_id"] = names.claim(row["item_id"])
+        row["position"] = place
+    return ordered
 
 
 def _closed(rows: Sequence[dict[str, Any]], settings: Settings) -> dict[str, str]:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     Redactor = Callable[[Sequence[str]], Sequence[Redaction]]
 
 # Too short and too plain to hold a credential: most ids of events are, and each text that is scanned costs time.
-_PLAIN = re.compile(r"[A-Za-z0-9_.-]{0,15}")
+_LONGEST_PLAIN = 15
+_PLAIN = re.compile(rf"[A-Za-z0-9_.-]{{0,{_LONGEST_PLAIN}}}")
 
 #: What stands in place of a credential; the group is the rule that found it.
 MARKER = re.compile(r"\[REDACTED: ([^\]\n]{1,120})\]")
@@ -33,7 +34,7 @@ class Masks:
 
         self._unchanged = Redaction
         redactor = redactor or redact_all
-        wanted = [text for text in dict.fromkeys(texts) if not _PLAIN.fullmatch(text)]
+        wanted = [text for text in dict.fromkeys(texts) if len(text) > _LONGEST_PLAIN or not _PLAIN.fullmatch(text)]
         redactions = redactor(wanted)
         self._changed = {
             text: redaction
@@ -48,6 +49,16 @@ class Masks:
     def among(self, texts: Iterable[str]) -> dict[str, str]:
         """Those of the texts that hold credentials, and what remains of each."""
         return {text: self._changed[text].text for text in texts if text in self._changed}
+
+    def rows(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Each row as `row` gives it. Nearly all hold no credential, which is found out with less."""
+        changed = self._changed.keys()
+        return [
+            self.row(row, columns)
+            if changed and not changed.isdisjoint(strings_of((row,), columns))
+            else {**row, MASKED: {}}
+            for row in rows
+        ]
 
     def row(self, row: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
         """A row whose strings and lists of strings in these columns are masked. Counts go to its `masked`."""
@@ -67,15 +78,13 @@ class Masks:
         return value
 
 
-def strings_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+def strings_of(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> Iterator[str]:
     """Every string in these columns of rows, and in their lists."""
-    for row in rows:
-        for name in columns:
-            value = row[name]
-            if isinstance(value, str):
-                yield value
-            elif isinstance(value, list):
-                yield from value
+    for value in (row[name] for name in columns for row in rows):
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from value
 
 
 def count_masked(text: str) -> int:

@@ -79,7 +79,7 @@ class PluginRead:
 
     def masked(self, masks: Masks) -> PluginRead:
         """The same without credentials."""
-        return replace(self, rows=[masks.row(row, PLUGIN_TEXTS) for row in self.rows])
+        return replace(self, rows=masks.rows(self.rows, PLUGIN_TEXTS))
 
 
 def read_plugins(request: Request, settings: Settings) -> list[PluginRead]:
