@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tasks.sources.times import microseconds
 from tasks.sources.values import UnreadableJsonError, compact_json, flattened, name_of, parse_json, scalar
@@ -42,29 +42,11 @@ _OUTPUT = re.compile(r"(?:^|_)(?:result|results|output|observation|stdout|stderr
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-class Event(NamedTuple):
-    """One event. `level` is a place in `LEVELS`; `source` is the object that it came from."""
-
-    event_id: str
-    parent: str | None
-    source: Mapping[str, Any]
-    kind: str
-    text: str
-    raw: bytes | None
-    level: int
-    tags: tuple[str, ...]
-    task_id: str | None
-    graph: str | None
-    media_type: str | None
-    time: int | None
-    line: int | None
-    place: str
-
-
-def events_of(row: Mapping[str, Any], line: int | None, place: str, findings: Findings) -> Iterator[Event]:
+def events_of(row: Mapping[str, Any], line: int | None, place: str, findings: Findings) -> Iterator[dict[str, Any]]:
     """The events of an object: itself, and each tool call or result that a chat message carries inside.
 
-    An object without any text gives none, and a finding.
+    An object without any text gives none, and a finding. `source_row` of an event is the object, `time` what that says,
+    and `raw`, for the results of tools alone, its text as it was.
     """
     metadata = row.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -77,39 +59,39 @@ def events_of(row: Mapping[str, Any], line: int | None, place: str, findings: Fi
         if not _is_chat(row):
             findings.add("info", "EVENT_NO_ID", "It has no id; it is called after its place.", place)
     common = {
-        "source": row,
-        "level": _level(row, metadata, place, findings),
-        "tags": _tags(row.get("tags", metadata.get("tags"))),
-        "task_id": _name(row, metadata, ("task_id",)),
+        "source_row": row,
         "graph": _name(row, metadata, ("graph", "feature")),
+        "task_id": _name(row, metadata, ("task_id",)),
+        "sensitivity": LEVELS[_level(row, metadata, place, findings)],
+        "tags": _tags(row.get("tags", metadata.get("tags"))),
         "media_type": _name(row, metadata, ("media_type", "mime_type")),
-        "time": next((time for name in _TIMES if name in row and (time := microseconds(row[name])) is not None), None),
-        "line": line,
+        "line_start": line,
+        "line_end": line,
         "place": place,
+        "time": next((time for name in _TIMES if name in row and (time := microseconds(row[name])) is not None), None),
     }
     parent = _parent(row, metadata, place, findings)
     told = bool(own_text.strip())
     if told:
-        yield _event(event_id, parent, kind, own_text, common)
+        yield common | _event(event_id, parent, kind, own_text)
     inner_parent = event_id if told else parent
     found = told
     for count, (inner_kind, inner_id, inner_of, text) in enumerate(_inner(row, parts), 1):
         if text.strip():
             found = True
-            yield _event(inner_id or f"{event_id}-{count}", inner_of or inner_parent, inner_kind, text, common)
+            yield common | _event(inner_id or f"{event_id}-{count}", inner_of or inner_parent, inner_kind, text)
     if not found:
         findings.add("error", "EVENT_NO_TEXT", "It has no text; it was left out.", place)
 
 
-def _event(event_id: str, parent: str | None, kind: str, text: str, common: Mapping[str, Any]) -> Event:
-    return Event(
-        event_id=event_id,
-        parent=parent,
-        kind=kind,
-        text=clean(text),
-        raw=text.encode("utf-8", "surrogatepass") if kind == "tool_result" else None,
-        **common,
-    )
+def _event(event_id: str, parent: str | None, kind: str, text: str) -> dict[str, Any]:
+    return {
+        "event_id": event_id,
+        "parent": parent,
+        "kind": kind,
+        "text": clean(text),
+        "raw": text.encode("utf-8", "surrogatepass") if kind == "tool_result" else None,
+    }
 
 
 def _is_chat(row: Mapping[str, Any]) -> bool:
@@ -252,15 +234,15 @@ def _level(row: Mapping[str, Any], metadata: Mapping[str, Any], place: str, find
     return level
 
 
-def _tags(value: object) -> tuple[str, ...]:
+def _tags(value: object) -> list[str]:
     if value is None:
-        return ()
+        return []
     if isinstance(value, str):
         value = value.split(",")
     elif isinstance(value, dict):
         value = list(value)
     names = [compact_json(entry) if isinstance(entry, dict) else name_of(entry) for entry in flattened(value)]
-    return tuple(dict.fromkeys(one_line(name) for name in names if name.strip()))
+    return list(dict.fromkeys(one_line(name) for name in names if name.strip()))
 
 
 def _name(row: Mapping[str, Any], metadata: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
@@ -278,4 +260,4 @@ def _parent(row: Mapping[str, Any], metadata: Mapping[str, Any], place: str, fin
         message = "Its parent is not one id; the first was taken." if names else "Its parent is no id; it has none."
         findings.add("info", "EVENT_PARENT", message, place)
         return names[0] if names else None
-    return name_of(value) or next((name for key in _CALL_IDS if (name := name_of(row.get(key)))), None)
+    return name_of(value) or next((name for key in _CALL_IDS if key in row and (name := name_of(row[key]))), None)

@@ -147,7 +147,7 @@ def _settled_rows(read: GraphRead, findings: Findings) -> list[dict[str, Any]]:
         row["title"] = row["title"] or row["task_id"]
         row["dependencies"] = _known_dependencies(row, ids, findings)
         row["parent"] = _known_parent(row, ids, findings)
-        row["related"] = [name for name in row["related"] if name in ids - {row["task_id"]}]
+        row["related"] = [name for name in row["related"] if name in ids and name != row["task_id"]]
         if unknown := [name for name in row["consumers"] if name not in ids]:
             message = f"It names consumers that are no tasks: {_listed(unknown)}; they were kept."
             findings.add("info", "TASK_UNKNOWN_CONSUMER", message, _place(row))

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tasks.sources.events import OUTER_LABELS, Event, events_of
+from tasks.sources.events import OUTER_LABELS, events_of
 from tasks.sources.files import InputFile, decode
 from tasks.sources.findings import Findings, Row
 from tasks.sources.identity import Names, component, digest, shortened
@@ -45,9 +45,9 @@ def read_log(file: InputFile) -> LogRead:
     """The events of a log. Never raises; a file without one has no rows and a finding."""
     text, odd_bytes = decode(file)
     findings = Findings(file.label)
-    events = [event for value in _values(text, findings) for event in events_of(*value, findings)]
-    times = effective_times([event.time for event in events])
-    rows = [_row(event, time) for event, time in zip(events, times, strict=True)]
+    rows = [event for value in _values(text, findings) for event in events_of(*value, findings)]
+    for row, time in zip(rows, effective_times([row["time"] for row in rows]), strict=True):
+        row["time"] = time
     if not rows:
         findings.add("warning", "LOG_EMPTY", "It holds no event that can be read.")
     stem = posixpath.splitext(posixpath.basename(file.label))[0]
@@ -90,28 +90,11 @@ def history_items(log: LogRead) -> tuple[list[dict[str, Any]], list[Row]]:
     return items, findings.rows + credentials
 
 
-def _row(event: Event, time: int | None) -> dict[str, Any]:
-    return {
-        "event_id": event.event_id,
-        "parent": event.parent,
-        "source_row": event.source,
-        "graph": event.graph,
-        "task_id": event.task_id,
-        "kind": event.kind,
-        "text": event.text,
-        "raw": event.raw,
-        "sensitivity": LEVELS[event.level],
-        "tags": list(event.tags),
-        "media_type": event.media_type,
-        "line_start": event.line,
-        "line_end": event.line,
-        "place": event.place,
-        "time": time,
-    }
-
-
 def _unique(rows: list[dict[str, Any]], findings: Findings) -> Iterator[dict[str, Any]]:
     counts = Counter(row["event_id"] for row in rows)
+    if len(counts) == len(rows):
+        yield from rows
+        return
     levels: dict[str, int] = {}  # a child of an id that two events share may mean either
     for row in rows:
         levels[row["event_id"]] = max(levels.get(row["event_id"], 0), LEVELS.index(row["sensitivity"]))

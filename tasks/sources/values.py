@@ -137,8 +137,10 @@ def scalar(value: object) -> str | None:
 
 def name_of(value: object) -> str:
     """A value as an id, a title or another name on one line; empty where it gives none."""
-    text = value if isinstance(value, str) else scalar(value)
-    return one_line(text) if text else ""
+    if value is None:
+        return ""
+    text = scalar(value)
+    return one_line(text) if text is not None else ""
 
 
 def whole_number(value: object) -> int | None:
