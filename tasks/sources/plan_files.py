@@ -155,7 +155,8 @@ def _leaves(value: object) -> Iterator[str]:
         if isinstance(entry, str):
             yield entry
         elif isinstance(entry, dict):
-            pending += [*entry.keys(), *entry.values()]
+            yield from entry
+            pending += entry.values()
         elif isinstance(entry, list):
             pending += entry
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
 
 from tasks.sources.findings import shown
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 #: Levels of nesting that are read. A fixed limit: the interpreter's own depends on who calls.
 DEEPEST = 100
 
-_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_STEPS = dict(zip(b"[{]}", (1, 1, -1, -1), strict=True))
+_NO_BRACKETS = bytes(sorted({*range(256)} - _STEPS.keys()))
 _DIGITS = 15  # an integer of more digits is kept as printed, as is every decimal fraction
 
 
@@ -102,16 +105,8 @@ def _integer(text: str) -> int | Printed:
 def _too_deep(text: str) -> bool:
     if text.count("[") + text.count("{") <= DEEPEST:
         return False
-    depth = 0
-    for found in _BRACKETS.finditer(text):
-        bracket = found[0]
-        if bracket in "[{":
-            depth += 1
-            if depth > DEEPEST:
-                return True
-        elif bracket in "]}":
-            depth -= 1
-    return False
+    brackets = _STRINGS.sub("", text).encode("utf-8", "surrogatepass").translate(None, _NO_BRACKETS)
+    return any(depth > DEEPEST for depth in accumulate(map(_STEPS.__getitem__, brackets)))
 
 
 def _nothing(_: str) -> None:
