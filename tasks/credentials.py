@@ -59,19 +59,25 @@ def redact(text: str) -> Redaction:
 
 def redact_all(texts: Sequence[str]) -> list[Redaction]:
     """`redact` for each text, in order; equal texts are scanned once."""
+    found = redactions(texts)
+    return [
+        Redaction(found[text].text, dict(found[text].counts)) if text in found else Redaction(text, {})
+        for text in texts
+    ]
+
+
+def redactions(texts: Iterable[str]) -> dict[str, Redaction]:
+    """Those of the texts that hold secrets, and what remains of each."""
     unique = list(dict.fromkeys(texts))
     views = [views_of(text) for text in unique]
     heads = [readings[0].text for readings in views]
     first = own_rules().landmarks(heads)
-    known = {
-        text: _redacted(text, readings, landmarks, vendors=vendors)
+    looked_at = (
+        (text, _redacted(text, readings, landmarks, vendors=vendors))
         for text, readings, landmarks, vendors in zip(unique, views, first, _suspects(heads, first), strict=True)
         if vendors or any(landmarks) or len(readings) > 1
-    }
-    return [
-        Redaction(known[text].text, dict(known[text].counts)) if text in known else Redaction(text, {})
-        for text in texts
-    ]
+    )
+    return {text: redaction for text, redaction in looked_at if redaction.counts}
 
 
 def contains_credential(text: str) -> bool:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tasks.sources.findings import Row, finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tasks.credentials import Redaction
-
-    Redactor = Callable[[Sequence[str]], Sequence[Redaction]]
 
 # Too short and too plain to hold a credential: most ids of events are, and each text that is scanned costs time.
 _LONGEST_PLAIN = 15
@@ -29,18 +28,13 @@ MASKED = "masked"
 class Masks:
     """What remains of each text without its credentials. All distinct texts are scanned in one call."""
 
-    def __init__(self, texts: Iterable[str], redactor: Redactor | None = None) -> None:
-        from tasks.credentials import Redaction, redact_all  # slow to load, and a build that is found has no use for it
+    def __init__(self, texts: Iterable[str]) -> None:
+        from tasks.credentials import Redaction, redactions  # slow to load, and a build that is found has no use for it
 
         self._unchanged = Redaction
-        redactor = redactor or redact_all
-        wanted = [text for text in dict.fromkeys(texts) if len(text) > _LONGEST_PLAIN or not _PLAIN.fullmatch(text)]
-        redactions = redactor(wanted)
-        self._changed = {
-            text: redaction
-            for text, redaction in zip(wanted, redactions, strict=True)
-            if redaction.counts or redaction.text != text
-        }
+        self._changed = redactions(
+            text for text in dict.fromkeys(texts) if len(text) > _LONGEST_PLAIN or not _PLAIN.fullmatch(text)
+        )
 
     def of(self, text: str) -> Redaction:
         """A text without its credentials, and how many there were, by rule."""
@@ -78,13 +72,12 @@ class Masks:
         return value
 
 
-def strings_of(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> Iterator[str]:
+def strings_of(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> list[str]:
     """Every string in these columns of rows, and in their lists."""
-    for value in (row[name] for name in columns for row in rows):
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list):
-            yield from value
+    values = [row[name] for name in columns for row in rows]
+    found = [value for value in values if isinstance(value, str)]
+    found.extend(chain.from_iterable(value for value in values if isinstance(value, list)))
+    return found
 
 
 def count_masked(text: str) -> int:
