@@ -73,19 +73,20 @@ def events_of(row: Mapping[str, Any], line: int | None, place: str, findings: Fi
     parent = _parent(row, metadata, place, findings)
     told = bool(own_text.strip())
     if told:
-        yield common | _event(event_id, parent, kind, own_text)
+        yield _event(common, event_id, parent, kind, own_text)
     inner_parent = event_id if told else parent
     found = told
     for count, (inner_kind, inner_id, inner_of, text) in enumerate(_inner(row, parts), 1):
         if text.strip():
             found = True
-            yield common | _event(inner_id or f"{event_id}-{count}", inner_of or inner_parent, inner_kind, text)
+            yield _event(common, inner_id or f"{event_id}-{count}", inner_of or inner_parent, inner_kind, text)
     if not found:
         findings.add("error", "EVENT_NO_TEXT", "It has no text; it was left out.", place)
 
 
-def _event(event_id: str, parent: str | None, kind: str, text: str) -> dict[str, Any]:
+def _event(common: Mapping[str, Any], event_id: str, parent: str | None, kind: str, text: str) -> dict[str, Any]:
     return {
+        **common,
         "event_id": event_id,
         "parent": parent,
         "kind": kind,
