@@ -49,6 +49,10 @@ class TestCleaning:
     def test_of_examples(self, text, cleaned):
         assert clean(text) == cleaned
 
+    def test_of_ascii_what_can_be_seen_stays(self):
+        for character in map(chr, range(128)):
+            assert (clean(f"a{character}b") == f"a{character}b") == (character.isprintable() or character in "\t\n")
+
     def test_on_one_line(self):
         assert one_line("  a\n\n b\tc ") == "a b c"
 
