@@ -28,16 +28,28 @@ _RUN = re.compile(r"[A-Za-z0-9+/_\-]{20}")
 _SPACE = re.compile(r"\s")
 _SHORT: Final = 2_000
 """Characters of texts for which looking for each word costs less than building an automaton."""
-_FAR: Final = ("private key", "kind:", "curl", "client_secret", "auth_provider_x509", "<add key", "codecatalyst", "\0")
-"""What each rule asks for, in lower case, that reads on over as many characters of any kind as there are. A NUL may be
-a sign of UTF-16, which vendor rules take a whole text for or none of it."""
+_FAR: Final = (
+    "private key",
+    "kind:",
+    "curl",
+    "client_secret",
+    "auth_provider_x509",
+    "<add key",
+    "codecatalyst",
+    "contribsys",
+    "\0",
+)
+"""What those rules ask for, in lower case, that read a text among others not as they read it alone.
+
+They go on over any characters, or ask for the end of the text. A NUL may be a sign of UTF-16, which texts are as a whole.
+"""
 
 
 class Landmarks(NamedTuple):
     """Where a text may hold a secret. There is none in one that has none of these and that no vendor's shape fits.
 
     `names` and `anchors` are the offsets of telling names and of shapes' anchors; `runs` says whether there are long
-    runs of base64, `far` whether there is what rules ask for that read far.
+    runs of base64, `far` whether there is what rules ask for that have to see the text alone.
     """
 
     names: Sequence[int]

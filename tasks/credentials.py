@@ -166,8 +166,8 @@ def _encoded_spans(view: str, depth: int) -> list[Span]:
 def _suspects(views: Sequence[str], landmarks: Sequence[Landmarks]) -> list[bool]:
     """Whether the vendor rules may find something in each view. Short texts are scanned many at once.
 
-    What is found in a text is found where it stands among others too, since no match goes from one on into the next,
-    but for those of the rules that read far. A text with a landmark for these is suspect anyway.
+    What is found in a text is found where it stands among others too, since no match goes from one on into the next and
+    a newline is as good as an end. Where rules ask for more than that, a text with what they ask for is suspect anyway.
     """
     suspects = [marks.far for marks in landmarks]
     near = [place for place, far in enumerate(suspects) if not far]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _FLAGS = re.compile(r"\(\?[imx]+(?::(?P<group>)|\))")
 _ASCII: Final = range(128)
 _WORDLY: Final = frozenset(map(ord, string.ascii_letters + string.digits))
+_ENDS: Final = (op.AT_BEGINNING, op.AT_BEGINNING_STRING, op.AT_END, op.AT_END_STRING)
 _CATEGORIES: Final = {
     op.CATEGORY_SPACE: str.isspace,
     op.CATEGORY_DIGIT: str.isdigit,
@@ -36,6 +37,8 @@ class Automaton:
 
     def __init__(self, pattern: str) -> None:
         plain = _FLAGS.sub(lambda found: "" if found["group"] is None else "(?:", pattern).replace(r"\z", r"\Z")
+        #: Whether it asks for the beginning or the end of a text in a place where a newline does not do as well.
+        self.asks_for_an_end = False
         self._free: list[list[int]] = []
         self._taking: list[tuple[frozenset[int], int] | None] = []
         self._start = self._state()
@@ -117,9 +120,13 @@ class Automaton:
             return self._repeated(*argument, start)
         end = self._state()
         if code is op.AT:
+            self.asks_for_an_end |= argument in _ENDS
             self._free[start].append(end)
         elif code is op.BRANCH:
+            newline = any(len(branch) == 1 and ord("\n") in _characters(*branch[0]) for branch in argument[1])
             for branch in argument[1]:
+                if newline and len(branch) == 1 and branch[0][0] is op.AT:
+                    branch = ()  # noqa: PLW2901 - the newline does as well
                 first = self._state()
                 self._free[start].append(first)
                 self._free[self._sequence(branch, first)].append(end)
@@ -145,6 +152,8 @@ class Automaton:
 
 def _characters(code: Any, argument: Any) -> frozenset[int]:
     """The ASCII characters that one place of an expression takes."""
+    if code not in (op.ANY, op.NOT_LITERAL, op.LITERAL, op.RANGE, op.CATEGORY, op.IN):
+        return frozenset()
     if code is op.ANY:  # also a newline, since it may do so
         return frozenset(_ASCII)
     if code is op.NOT_LITERAL:
@@ -157,7 +166,6 @@ def _characters(code: Any, argument: Any) -> frozenset[int]:
         return frozenset(_ASCII) - _characters(op.CATEGORY, _OPPOSITES[argument])
     if code is op.CATEGORY:
         return frozenset(number for number in _ASCII if _CATEGORIES[argument](chr(number)))
-    assert code is op.IN, f"{code} is not known here"
     negated = argument[0][0] is op.NEGATE
     found = frozenset().union(*(_characters(*entry) for entry in argument[negated:]))
     return frozenset(_ASCII) - found if negated else found
