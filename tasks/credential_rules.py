@@ -41,7 +41,7 @@ _FAR: Final = (
 )
 """What those rules ask for, in lower case, that read a text among others not as they read it alone.
 
-They go on over any characters, or ask for the end of the text. A NUL may be a sign of UTF-16, which texts are as a whole.
+They go on over any characters, or ask for the end of the text. A NUL may be a sign of UTF-16, which whole texts are.
 """
 
 
