@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _ROW = struct.Struct("<32sI")
 _MOST = 200_000  # counts in a file, about 7 MB
-_LEAST_TEXT = 64  # characters; a shorter one is counted as fast as looked up, and its hash might be guessed
 _DIGEST = 32
 
 
@@ -22,7 +21,8 @@ class TokenCache:
     """Counts of one encoding in one file; nothing of a text but its SHA-256 is kept.
 
     The file begins with the hash of what follows. One that is damaged, or cannot be read or written, is as good as
-    none: every count can be made again. The name must say all that a count depends on but the text.
+    none: every count can be made again. The name must say all that a count depends on but the text. What a short text
+    is may be guessed from its hash, so the file is for its owner alone.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -30,10 +30,12 @@ class TokenCache:
         self._known = _read(self._file)
         self._used: dict[bytes, int] = {}
 
+    def __len__(self) -> int:
+        """How many counts the file has."""
+        return len(self._known)
+
     def get(self, text: str) -> int | None:
         """The count of a text, where it is known."""
-        if len(text) < _LEAST_TEXT:
-            return None
         key = _key(text)
         if (count := self._known.get(key)) is not None:
             self._used[key] = count
@@ -41,8 +43,7 @@ class TokenCache:
 
     def add(self, text: str, count: int) -> None:
         """Takes note of a count."""
-        if len(text) >= _LEAST_TEXT:
-            self._used[_key(text)] = count
+        self._used[_key(text)] = count
 
     def save(self) -> None:
         """Writes what is new, in one step. Where there is no room for all, what this run had no use for goes."""

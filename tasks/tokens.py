@@ -8,7 +8,7 @@ import importlib.util
 import os
 import threading
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -48,13 +48,24 @@ class TokenCounter(Protocol):
 
 
 class TiktokenCounter:
-    """Counts with one of tiktoken's encodings, about 7 MB/s; special tokens in a text are counted as plain text."""
+    """Counts with one of tiktoken's encodings, about 7 MB/s; special tokens in a text are counted as plain text.
+
+    Where counts are kept, the vocabulary is loaded once a text has none.
+
+    Raises:
+        VocabularyError: no count is kept, and the encoding is unknown or its vocabulary damaged.
+    """
 
     def __init__(self, name: str, cache: Path | None) -> None:
         self.name = name
-        self._encoding = load_encoding(name)
         self._known: dict[str, int] = {}
         self._kept = TokenCache(cache, f"tokens-{name}-{version('tiktoken')}.counts") if cache else None
+        if not self._kept:
+            self._encoding = load_encoding(name)
+
+    @cached_property
+    def _encoding(self) -> Encoding:
+        return load_encoding(self.name)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """The tokens of each text. A text is encoded once in the life of the counter, and of its cache."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import stat
+
 import pytest
 
+from tasks import tokens
 from tasks.token_cache import TokenCache
 from tasks.tokens import TiktokenCounter
 
@@ -29,6 +32,17 @@ def test_the_next_run_finds_the_counts(tmp_path, counted):
     again = TiktokenCounter("o200k_base", tmp_path)
     again._encoding = None  # so that it cannot encode
     assert again.count(LONG) == counted
+
+
+def test_the_vocabulary_waits_for_a_text_that_was_never_counted(tmp_path, counted, monkeypatch):
+    loaded = []
+    real = tokens.load_encoding
+    monkeypatch.setattr(tokens, "load_encoding", lambda name: loaded.append(name) or real(name))
+    again = TiktokenCounter("o200k_base", tmp_path)
+    again.count(LONG)
+    assert loaded == []
+    assert again.count(["something new", "something else"]) == [2, 2]
+    assert loaded == ["o200k_base"]
 
 
 def test_each_encoding_has_its_own(tmp_path, counted):
@@ -58,13 +72,15 @@ def test_a_cut_file_is_passed_over(tmp_path, counted, data):
     assert TiktokenCounter("o200k_base", tmp_path).count(LONG) == counted
 
 
-def test_it_holds_no_text_and_nothing_of_short_ones(tmp_path):
+def test_it_holds_no_text_and_is_for_its_owner_alone(tmp_path):
     counter = TiktokenCounter("o200k_base", tmp_path)
     counter.count([*LONG, "hunter2"])
     counter.keep()
     data = file_in(tmp_path).read_bytes()
     assert b"Passage" not in data
-    assert len(data) == 32 + 36 * len(LONG)
+    assert b"hunter2" not in data
+    assert len(data) == 32 + 36 * (len(LONG) + 1)
+    assert stat.S_IMODE(file_in(tmp_path).stat().st_mode) == 0o600
 
 
 def test_its_size_is_bounded_and_what_was_used_stays(tmp_path, monkeypatch):

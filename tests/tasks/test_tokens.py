@@ -34,7 +34,7 @@ class TestCounting:
         assert token_counter(TokenSettings()).count(["\ud800"])[0] >= 1
 
     def test_each_text_is_encoded_once(self):
-        counter = TiktokenCounter("o200k_base", cache_folder())
+        counter = TiktokenCounter("o200k_base", None)
         real, calls = counter._encoding, []
 
         class Spy:
