@@ -77,8 +77,11 @@ def main() -> None:
     """The console script."""
     gc.set_threshold(100_000, 50, 50)  # a build makes millions of objects and hardly a cycle
     open_what_is_closed()
-    with naming_what_the_system_refuses():  # what is printed outside of the commands, too: help, mistaken usage
-        app()
+    try:
+        with naming_what_the_system_refuses():  # what is printed outside of the commands, too: help, mistaken usage
+            app()
+    finally:
+        gc.freeze()  # or the process would look for cycles in all that it drops at its end: a third of a second
 
 
 # ---- building ---------------------------------------------------------------------------------------------------

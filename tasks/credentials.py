@@ -15,21 +15,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from itertools import accumulate, groupby
-from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import polars as pl
 
 from tasks.credential_blocks import Span, encoded_texts
 from tasks.credential_rules import Landmarks, own_rules
+from tasks.credential_scanner import scanner
 from tasks.credential_values import BARRIER
 from tasks.credential_views import View, views_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
-
-    from kingfisher_sdk import Scanner
 
 _TOKEN = re.compile(r"[A-Za-z0-9_+/=.~\-]{8}")
 _REST = re.compile(r"\w*")
@@ -87,23 +85,8 @@ def contains_credential(text: str) -> bool:
 
 def warm(cache_dir: Path | None = None) -> None:
     """Compile the vendor rules now, kept in `cache_dir` for the next process; without one, nothing is written."""
-    _scanner(cache_dir)
+    scanner(cache_dir)
     own_rules()
-
-
-_lock = Lock()
-_compiled: list[Scanner] = []
-
-
-def _scanner(cache_dir: Path | None = None) -> Scanner:
-    """The vendor rules, compiled on first use and shared by all threads."""
-    with _lock:
-        if not _compiled:
-            from kingfisher_sdk import Rules, Scanner
-
-            rules = Rules(confidence="low", cache=cache_dir is not None, cache_dir=cache_dir)
-            _compiled.append(Scanner(rules, base64=True))
-        return _compiled[0]
 
 
 def _redacted(text: str, readings: Sequence[View], landmarks: Landmarks, *, vendors: bool) -> Redaction:
@@ -174,7 +157,7 @@ def _suspects(views: Sequence[str], landmarks: Sequence[Landmarks]) -> list[bool
     ends = accumulate(len(views[place]) for place in near)
     for _, chunk in groupby(zip(near, ends, strict=True), key=lambda pair: pair[1] // _CHUNK):
         places = [place for place, _ in chunk]
-        if len(places) == 1 or _scanner().scan(_BETWEEN.join(views[place] for place in places).encode("ascii")):
+        if len(places) == 1 or scanner().scan(_BETWEEN.join(views[place] for place in places).encode("ascii")):
             for place in places:
                 suspects[place] = True
     return suspects
@@ -185,7 +168,7 @@ def _vendor_spans(view: str) -> Iterable[Span]:
         return
     rules = own_rules()
     view = view.replace("PRIVATE KEY", "PRIVATE_KEY")  # key blocks are found by the own rules, and in less time
-    for finding in _scanner().scan(view.encode("ascii")):
+    for finding in scanner().scan(view.encode("ascii")):
         place = finding.location
         start, end = place["start_offset"], place["end_offset"]
         rest = _REST.match(view, end)  # some rules capture no more than the head of a token

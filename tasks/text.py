@@ -6,10 +6,10 @@ import math
 import re
 from typing import TYPE_CHECKING, Literal
 
-import polars as pl
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    import polars as pl  # imported where it is used: whoever only cleans names need not wait for it
 
 Words = Literal["unicode", "ascii"]
 
@@ -91,6 +91,8 @@ def token_table(texts: pl.DataFrame, words: Words) -> pl.DataFrame:
     Returns:
         `id` and `token`, a row a distinct word of a text, in no order. A text without words has no row.
     """
+    import polars as pl
+
     column = pl.col("text").str.to_lowercase() if words == "ascii" else pl.col("text")
     pieces = (
         texts.lazy()
@@ -121,6 +123,8 @@ def token_table(texts: pl.DataFrame, words: Words) -> pl.DataFrame:
 
 
 def _parts(tokens: pl.LazyFrame, part: str, *, camel: bool = False) -> pl.LazyFrame:
+    import polars as pl
+
     token = pl.col("token")
     if camel:
         token = token.str.replace_all(r"(\p{Ll}|\p{N})(\p{Lu})", "${1} ${2}")
@@ -130,6 +134,8 @@ def _parts(tokens: pl.LazyFrame, part: str, *, camel: bool = False) -> pl.LazyFr
 
 def tokenize(text: str, words: Words = "unicode") -> frozenset[str]:
     """The distinct words of one text, by the rules of `token_table`."""
+    import polars as pl
+
     table = token_table(pl.DataFrame({"id": [0], "text": [text]}, schema={"id": pl.UInt32, "text": pl.String}), words)
     return frozenset(table["token"])
 
@@ -175,6 +181,8 @@ def difference_marks(text: pl.Expr) -> pl.Expr:
 
     One string a text; two texts with different marks are no duplicates of each other.
     """
+    import polars as pl
+
     lower = text.str.to_lowercase()
     numbers = lower.str.extract_all(r"\p{N}+(?:[.,:]\p{N}+)*").list.join(" ")
     negations = lower.str.extract_all(_NEGATIONS).list.join(" ")

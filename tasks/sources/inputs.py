@@ -10,7 +10,6 @@ from tasks.regular import is_folder
 from tasks.resources import bundled_rules
 from tasks.scopes import CORE, ENGINEERING, SCOPE_FILES
 from tasks.sources.commands import CommandFile, find_commands
-from tasks.sources.engineering import find_engineering
 from tasks.sources.files import Allowance, InputFile, Labels, absolute, exists, read_input, read_inside
 from tasks.sources.findings import Row, finding
 from tasks.sources.plan_files import Plan, PlanFile, named_plans, read_plan
@@ -235,6 +234,8 @@ def _engineering(
         return []
     if ENGINEERING in settings.rules.loaded_elsewhere:
         return []
+    from tasks.sources.engineering import find_engineering  # brings YAML, which few builds need
+
     files, odd = find_engineering(cwd / place, labels.of, allowance)
     findings += odd
     return sorted(files, key=lambda file: file.label)
