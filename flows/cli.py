@@ -75,7 +75,7 @@ def prebrief(
 
 def main() -> None:
     """The console script."""
-    gc.set_threshold(100_000, 50, 50)  # a build makes millions of objects and hardly a cycle
+    gc.set_threshold(300_000, 20, 50)  # a build makes millions of objects and hardly a cycle
     open_what_is_closed()
     try:
         with naming_what_the_system_refuses():  # what is printed outside of the commands, too: help, mistaken usage
