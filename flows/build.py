@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from prefect import flow, task
 from prefect.artifacts import (
@@ -29,6 +29,7 @@ from tasks.stores.remote import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from uuid import UUID
 
     from tasks.batch import Batch
     from tasks.building import Make
@@ -121,11 +122,15 @@ def write_outputs(run: Run, batch: Batch, files: BuildWriter, inputs: list[dict[
 
 
 def _progress_artifact() -> Callable[[float], None]:
-    """Shows in Prefect how far the build is."""
-    artifact = create_progress_artifact(progress=0.0, key="prebrief-progress", description="Stages times tasks done")
+    """Shows in Prefect how far the build is, once there is something to report."""
+    shown: list[UUID] = []
 
     def report(percent: float) -> None:
-        update_progress_artifact(artifact_id=artifact, progress=percent)  # type: ignore[arg-type]
+        if shown:
+            update_progress_artifact(artifact_id=shown[0], progress=percent)
+        else:
+            made = create_progress_artifact(percent, key="prebrief-progress", description="Stages times tasks done")
+            shown.append(cast("UUID", made))
 
     return report
 

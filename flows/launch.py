@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tasks.building import Built, compiling_rules
 from tasks.errors import PrebriefError
-from tasks.outputs.places import folder_lock
+from tasks.outputs.places import as_place, below, folder_lock
 from tasks.scratch import scratch_folder
+from tasks.settings import find_settings_file, load_settings
 from tasks.tokens import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
-
-    from tasks.building import Built
 
 _STARTUP_SECONDS = "180"  # a first start migrates a database; on a busy machine that takes a minute
 _RETRIES = "3"  # bridges 14 s; Prefect's own 5 let a person wait minutes for word that a server is gone
@@ -57,34 +57,47 @@ def build_in_flow(
         ServerError: Prefect's server does not start, cannot be reached or went away.
     """
     prepare_environment(cache=cache)
+    given = find_settings_file(Path(config) if config else None)
     with _ending_in_order(), _naming_server_trouble():
-        _start_server()
-        from flows.build import build_contexts
-        from tasks.building import Built
-        from tasks.outputs.places import as_place, below
-        from tasks.outputs.reader import find_build
+        with compiling_rules(load_settings(given, tokens={"cache": None if cache else False})):  # beside the imports
+            _start_server()
+            from flows.build import build_contexts
+            from tasks.outputs.reader import find_build
 
-        done = build_contexts(
-            graphs=graphs,
-            specs=specs,
-            rules=rules,
-            history=history,
-            commands=commands,
-            tools=tools,
-            plan=plan,
-            config=config,
-            budget=budget,
-            phase=phase,
-            out=out,
-            cache=cache,
-            runner=runner,
-            address=address,
-        )
+        with _without_heartbeats():
+            done = build_contexts(
+                graphs=graphs,
+                specs=specs,
+                rules=rules,
+                history=history,
+                commands=commands,
+                tools=tools,
+                plan=plan,
+                config=config,
+                budget=budget,
+                phase=phase,
+                out=out,
+                cache=cache,
+                runner=runner,
+                address=address,
+            )
         place = as_place(out)
         if isinstance(place, str):
             url = below(place, done["build_id"])
             return Built(find_build(url), fresh=done["fresh"], url=url)
         return Built(Path(done["path"]), fresh=done["fresh"])
+
+
+@contextmanager
+def _without_heartbeats() -> Iterator[None]:
+    """Lets no flow tell the server every few minutes that it still runs, unless the user has said how often.
+
+    Someone sees this process end; Prefect would let that person wait for the thread that tells, up to a second.
+    """
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+
+    with temporary_settings(set_defaults={PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        yield
 
 
 def prepare_environment(*, cache: bool = True) -> None:

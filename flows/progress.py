@@ -72,19 +72,21 @@ class _Bars(Progress):
 def reporting(call: Call, report: Callable[[float], None], every: float = 1.0) -> Call:
     """A way to call stages that tells `report` the percentage done, at most once in `every` seconds.
 
-    The share is that of stages times tasks; call prompts come on top and leave it at 100.
+    The first time is when the build has taken two seconds; of a quicker one nothing is told. The share is that of
+    stages times tasks; call prompts come on top and leave it at 100.
     """
     done = whole = 0
-    last = float("-inf")
+    due = time.monotonic() + _PATIENCE
+    told = False
 
     def called(stage: Stage, batch: Batch, settings: Settings, shard: int) -> tuple[Batch, Broken]:
-        nonlocal done, whole, last
+        nonlocal done, whole, due, told
         whole = whole or len(batch.tasks) * len(STAGE_NAMES)
         outcome = call(stage, batch, settings, shard)
         done += len(batch.tasks)
         now = time.monotonic()
-        if now - last >= every or done == whole:
-            last = now
+        if now >= due or (told and done == whole):
+            due, told = now + every, True
             report(min(100.0, 100.0 * done / whole) if whole else 100.0)
         return outcome
 

@@ -69,6 +69,17 @@ def test_a_running_server_is_used(server, built, sample, joined, tmp_path):
     assert server.latest_run("build-contexts")["id"] != before
 
 
+@pytest.mark.parametrize("given", [{}, {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "60"}], ids=["default", "asked for"])
+def test_heartbeats_are_sent_where_they_are_asked_for(server, built, sample, joined, tmp_path, given):
+    """Prefect waits up to a second for the end of what sends them."""
+    done = run(command(sample, "--out", str(tmp_path / "out"), "--flow"), joined | given)
+    assert (done.returncode, done.stderr) == (0, "")
+    made = server.latest_run("build-contexts")["id"]
+    assert made != built.run["id"]
+    eventually(lambda: server.events(made, "prefect.flow-run.Completed"), len)  # events come in their order
+    assert bool(server.events(made, "prefect.flow-run.heartbeat")) == bool(given)
+
+
 @pytest.mark.parametrize(
     ("more", "code"), [(["--config", "nowhere.toml"], 2), (["--budget", "200"], 3)], ids=["refused", "over budget"]
 )

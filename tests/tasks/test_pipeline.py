@@ -85,6 +85,15 @@ def test_a_direct_build_does_not_import_prefect():
     assert done.stdout.strip() == "False"
 
 
+def test_whether_a_build_is_there_is_found_out_without_frames():
+    script = (
+        "import sys; from tasks.building import discover, existing_build, listing\n"
+        "print([name for name in ('polars', 'dataframely', 'kingfisher_sdk', 'markdown_it', 'yaml') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 class TestShards:
     def given(self):
         items = [brief(f"t{number}") for number in range(6)] + [
