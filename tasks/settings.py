@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
-from pydantic_settings import SettingsError as UnreadableVariableError
 
 from tasks.errors import SettingsError
 from tasks.regular import MOST_BYTES, NotAFileError, read_regular
@@ -21,6 +18,11 @@ from tasks.scopes import ENGINEERING, SCOPE_FILES
 Phase = Literal["route", "call", "interpret", "answer"]
 Sensitivity = Literal["public", "internal", "confidential", "restricted"]
 Share = Annotated[float, Field(ge=0, le=1)]
+
+#: How the variables of the environment begin that hold settings.
+VARIABLES = "PREBRIEF_"
+#: Marks a setting whose variable need not be JSON.
+AS_WRITTEN = "as written"
 
 
 def _known_scope(name: str) -> str:
@@ -93,7 +95,7 @@ class PlanSettings(_Section):
 
     format: str | None = Field(default=None, description="Of all plans; None finds it out by content.")
     tag: str | None = Field(default=None, description="The tag of a Task Master plan; None takes the current one.")
-    status: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = Field(
+    status: Annotated[tuple[str, ...], AS_WRITTEN, BeforeValidator(_listed)] = Field(
         default=(),
         description="Tasks that get a context, by status in any tool's words, or all; () is what is still to do.",
     )
@@ -162,7 +164,7 @@ class RulesSettings(_Section):
     """Where rules come from."""
 
     enabled: bool = Field(default=True, description="Off when the agents load the rules elsewhere.")
-    loaded_elsewhere: Annotated[tuple[RuleScope, ...], NoDecode, BeforeValidator(_listed)] = Field(
+    loaded_elsewhere: Annotated[tuple[RuleScope, ...], AS_WRITTEN, BeforeValidator(_listed)] = Field(
         default=(), description="Scopes whose rules the agents load elsewhere, such as core, python or engineering."
     )
     engineering: Path | None = Field(
@@ -173,7 +175,7 @@ class RulesSettings(_Section):
 class SourcesSettings(_Section):
     """What gives candidates besides specs, rules, history and commands."""
 
-    plugins: Annotated[bool | tuple[str, ...], NoDecode, BeforeValidator(_listed_or_switch)] = Field(
+    plugins: Annotated[bool | tuple[str, ...], AS_WRITTEN, BeforeValidator(_listed_or_switch)] = Field(
         default=False, description="Installed plugins that are run: all, none, or those of these names."
     )
 
@@ -215,12 +217,8 @@ class RunSettings(_Section):
     shards: int = Field(default=8, gt=0, description="Least parts of a build that a runner spreads.")
 
 
-class Settings(BaseSettings):
-    """All settings of a build. Flags win over `PREBRIEF_SECTION__NAME`, these over the file, the file over defaults."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="PREBRIEF_", env_nested_delimiter="__", extra="forbid", frozen=True, case_sensitive=False
-    )
+class Settings(_Section):
+    """All settings of a build."""
 
     budget: BudgetSettings = BudgetSettings()
     policy: PolicySettings = PolicySettings()
@@ -237,18 +235,6 @@ class Settings(BaseSettings):
     audit: AuditSettings = AuditSettings()
     reading: ReadingSettings = ReadingSettings()
     run: RunSettings = RunSettings()
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic's
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is given and the environment: no dotenv file is ever picked up by chance."""
-        return init_settings, env_settings
 
     def countable(self, own_budget: int | None = None) -> int:
         """Tokens that may be counted in a prompt, so that the count times the margin fits the task's budget."""
@@ -275,6 +261,8 @@ class Settings(BaseSettings):
 def load_settings(file: Path | None = None, **flags: dict[str, Any]) -> Settings:
     """Settings from a file, the environment and flags given as `section={name: value}` (None: not given).
 
+    Flags win over `PREBRIEF_SECTION__NAME`, these over the file, the file over defaults.
+
     Raises:
         SettingsError: the file cannot be read, or a value is unknown or out of range.
     """
@@ -299,19 +287,14 @@ def find_settings_file(given: Path | None) -> Path | None:
 
 def _environment() -> dict[str, Any]:
     """What `PREBRIEF_*` says, so that it can be laid between the file and the flags, name by name."""
+    if not any(name.upper().startswith(VARIABLES) for name in os.environ):
+        return {}
+    from tasks.environment import settings_of_variables  # brings pydantic-settings, a tenth of a found build's time
+
     try:
-        return Settings().model_dump(exclude_unset=True)
-    except UnreadableVariableError as error:
-        raise SettingsError(f"{_variable_in(error)} is not the JSON that it has to be; correct or unset it.") from error
+        return settings_of_variables()
     except ValidationError as error:
         raise SettingsError(_sentence(error, None)) from error
-
-
-def _variable_in(error: UnreadableVariableError) -> str:
-    """The variable that could not be read: the error names its section alone, so it may be one of several."""
-    section = re.search(r'field "(\w+)"', str(error))
-    prefix = f"PREBRIEF_{section[1] if section else ''}".upper()
-    return " or ".join(sorted(name for name in os.environ if name.upper().startswith(prefix)))
 
 
 def _table(merged: dict[str, Any], section: str) -> dict[str, Any]:
