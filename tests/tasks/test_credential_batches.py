@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tasks.credential_rules import _FAR, own_rules
 from tasks.credential_views import _ODD, _PLAIN_BYTES
-from tasks.credentials import _BETWEEN, _scanner, redact, redact_all, warm
+from tasks.credential_scanner import scanner
+from tasks.credentials import _BETWEEN, redact, redact_all, warm
 from tests.tasks.vendor_patterns import Automaton
 
 
@@ -23,7 +24,7 @@ def _vendor_rules(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @cache
 def vendor_rules() -> list[dict[str, Any]]:
-    rules = _scanner().rules
+    rules = scanner().rules
     return [rules.detail(row["id"]) for row in rules.metadata()]
 
 
@@ -97,7 +98,7 @@ def credentials(seed: int) -> list[str]:
 
 def found(text: str, start: int = 0, end: int | None = None) -> set[tuple[str, int]]:
     """What the vendor rules find between two places of a text, by where it begins, as offsets from the first."""
-    places = [(finding.rule_id, finding.location["start_offset"]) for finding in _scanner().scan(text.encode("ascii"))]
+    places = [(finding.rule_id, finding.location["start_offset"]) for finding in scanner().scan(text.encode("ascii"))]
     return {(rule, place - start) for rule, place in places if start <= place < (len(text) if end is None else end)}
 
 
