@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
+from tasks.near_sets import near_sets
+from tasks.pairs import begins
 from tasks.text import difference_marks
 
 if TYPE_CHECKING:
     from tasks.settings import Settings
 
 
+_WORD = 4  # bytes of a word's number
 _COLUMNS = (("item", "class"), ("loser", "winner"))
 
 
@@ -37,7 +42,7 @@ def likeness(items: pl.DataFrame, words: pl.DataFrame, family: pl.DataFrame, set
 
     Args:
         items: those of a batch.
-        words: `item, token`, the distinct words of each.
+        words: `item, word`, the distinct words of each, by both.
         family: their lineage.
         settings: the threshold and whether there are guards.
 
@@ -60,22 +65,32 @@ def likeness(items: pl.DataFrame, words: pl.DataFrame, family: pl.DataFrame, set
 def _classes(items: pl.DataFrame, words: pl.DataFrame, *, guards: bool) -> pl.DataFrame:
     """`item, class, group, marks, size`: items with the same words (and marks, and group) are one class.
 
-    An item without words is like none; with guards it is like those whose text is the same.
+    An item without words is like none; with guards it is like those whose text is the same. Classes are numbered from
+    0, in the order of their first items.
     """
-    said = words.group_by("item").agg(words=pl.col("token").sort().str.join(" "), size=pl.len())
-    rows = items.select("item", "text", "section", "kind").join(said, on="item", how="left", maintain_order="left")
-    if guards:
-        key = pl.col("words").fill_null(pl.concat_str(pl.lit("\x1f"), pl.col("text").str.strip_chars()))
-        marks, group = difference_marks(pl.col("text")), _group()
-    else:
-        key, marks, group = pl.col("words"), pl.lit(""), pl.lit("any")
-    rows = rows.select(
-        "item", key.alias("words"), marks.alias("marks"), group.alias("group"), pl.col("size").fill_null(0)
-    )
-    identity = pl.struct("words", "marks", "group").rank("dense").cast(pl.UInt32)
+    sets = _sets(words)
+    wordless = ~pl.col("item").is_in(pl.Series(list(sets), dtype=pl.UInt32).implode())
+    marks, group = (difference_marks(pl.col("text")), _group()) if guards else (pl.lit(""), pl.lit("any"))
+    bare = pl.when(wordless).then(pl.col("text").str.strip_chars()) if guards else pl.lit(None, pl.String)
+    rows = items.select("item", bare=bare, marks=marks, group=group).filter(pl.col("group") != "brief")
+    numbers: dict[tuple[bytes | str | None, str, str], int] = {}
+    keys = ((sets.get(item, bare), marks, group) for item, bare, marks, group in rows.iter_rows())
+    found = [None if key[0] is None else numbers.setdefault(key, len(numbers)) for key in keys]
+    size = [len(sets.get(item, b"")) // _WORD for item in rows["item"]]
     return (
-        rows.drop_nulls("words").filter(pl.col("group") != "brief").with_columns(identity.alias("class")).drop("words")
+        rows.drop("bare")
+        .with_columns(pl.Series("class", found, pl.UInt32), pl.Series("size", size, pl.UInt32))
+        .drop_nulls("class")
     )
+
+
+def _sets(words: pl.DataFrame) -> dict[int, bytes]:
+    """The words of each item as one key, made of their numbers in order."""
+    item, numbers = words["item"].to_numpy(), words["word"].to_numpy().tobytes()
+    starts = np.flatnonzero(begins(item))
+    bounds = [*(_WORD * starts).tolist(), len(numbers)]
+    keys = [numbers[start:end] for start, end in pairwise(bounds)]
+    return dict(zip(item[starts].tolist(), keys, strict=True))
 
 
 def _group() -> pl.Expr:
@@ -98,86 +113,19 @@ def _may_repeat() -> pl.Expr:
 
 
 def _edges(classes: pl.DataFrame, words: pl.DataFrame, threshold: float) -> pl.DataFrame:
-    """`loser, winner` and their groups: ordered pairs of different classes, alike, with the same marks.
-
-    Two sets of sizes a <= b can only reach the threshold t if a >= t * b and if they share two words (one, where a
-    single shared word may do) among the first `n - ceil(t * n) + 2` of each, words ordered rarest first: the second
-    of their common words cannot stand further behind in either. Only such pairs are verified.
-    """
-    kinds = classes.group_by("class").agg(pl.col("item").min(), pl.first("marks", "group", "size"))
-    kinds = kinds.filter(pl.col("size") > 0)
-    worded = kinds.select("class", "item").join(words, on="item").select("class", "token")
-    order = worded.group_by("token").agg(df=pl.len()).sort("df", "token").with_row_index("word")
-    coded = (
-        worded.join(order.select("token", "word"), on="token")
-        .select("class", "word")
-        .join(kinds.select("class", "size"), on="class")
-    )
-    least = (pl.col("size") * threshold - 1e-9).ceil()
-    first = (
-        coded.sort("class", "word")
-        .with_columns(place=pl.int_range(pl.len()).over("class"), least=least)
-        .filter(pl.col("place") < pl.col("size") - pl.col("least") + 2)
-        .select("class", "word", "least")
-    )
-    facts = kinds.select("class", "size", "marks", "group")
-    pairs = (
-        _sharing_two(first)
-        .lazy()
-        .join(facts.lazy(), on="class")
-        .join(facts.lazy(), left_on="class_b", right_on="class", suffix="_b")
-        .filter(
-            (pl.col("marks") == pl.col("marks_b"))
-            & (pl.min_horizontal("size", "size_b") >= threshold * pl.max_horizontal("size", "size_b") - 1e-9)
-        )
-        .collect()
-    )
-    words_of = coded.select("class", "word")
-    shared = (
-        pairs.lazy()
-        .select("class", "class_b")
-        .join(words_of.lazy(), on="class")
-        .join(words_of.lazy(), left_on=["class_b", "word"], right_on=["class", "word"], how="semi")
-        .group_by("class", "class_b")
-        .agg(shared=pl.len())
-        .collect()
-    )
-    union = pl.col("size") + pl.col("size_b") - pl.col("shared")
-    alike = pairs.join(shared, on=["class", "class_b"]).filter(pl.col("shared") / union >= threshold)
-    one_way = alike.select(loser="class", winner="class_b", loser_group="group", winner_group="group_b")
-    other_way = alike.select(loser="class_b", winner="class", loser_group="group_b", winner_group="group")
-    return pl.concat([one_way, other_way])
-
-
-def _sharing_two(first: pl.DataFrame) -> pl.DataFrame:
-    """`class, class_b` of the classes that share two of their first words, or one where that may be all they share.
-
-    Words are brought together one by one, or two by two where that makes fewer rows: with many items of few words the
-    pairs that share one word grow with the square of the items, those that share two hardly at all.
-
-    Args:
-        first: `class, word`, and `least`, the words that the class shares with any that is like it.
-    """
-    one_by_one = first.group_by("word").len().select((pl.col("len").cast(pl.UInt64) ** 2).sum()).item()
-    two_by_two = first.group_by("class").len().select((pl.col("len").cast(pl.UInt64) ** 2).sum()).item()
-    tiny = _meeting(first.filter(pl.col("least") <= 1), ["word"])
-    if one_by_one <= two_by_two:
-        found = _meeting(first, ["word"]).filter(pl.len().over("class", "class_b") > 1)
-    else:
-        words = first.select("class", "word")
-        twos = words.join(words, on="class", suffix="_2").filter(pl.col("word") < pl.col("word_2"))
-        found = _meeting(twos, ["word", "word_2"])
-    return pl.concat([tiny, found]).unique()
-
-
-def _meeting(rows: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-    """`class, class_b`, a row whenever two classes have the same in these columns."""
-    return (
-        rows.lazy()
-        .join(rows.lazy(), on=on, suffix="_b")
-        .filter(pl.col("class") < pl.col("class_b"))
-        .select("class", "class_b")
-        .collect()
+    """`loser, winner` and their groups: ordered pairs of different classes, alike, with the same marks."""
+    kinds = classes.unique("class", keep="first", maintain_order=True)
+    first, item = kinds["item"].to_numpy(), words["item"].to_numpy()
+    class_of = np.full(1 + max(first.max(initial=0), item.max(initial=0)), len(kinds), np.uint32)
+    class_of[first] = np.arange(len(kinds))
+    of = class_of[item]
+    listed = of < len(kinds)
+    marks = kinds["marks"].rank("dense").to_numpy()
+    one, other = (pl.Series(side) for side in near_sets(of[listed], words["word"].to_numpy()[listed], marks, threshold))
+    group = kinds["group"]
+    loser, winner = pl.concat([one, other]), pl.concat([other, one])
+    return pl.DataFrame(
+        {"loser": loser, "winner": winner, "loser_group": group.gather(loser), "winner_group": group.gather(winner)}
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from tasks.markdown import is_heading
-from tasks.text import Words, token_table
+from tasks.text import Words, WordTable, spelled, word_table
 
 DOCUMENT_SECTIONS = ("requirements", "design", "reference")
 
@@ -43,17 +43,18 @@ def words_with_headings(items: pl.DataFrame, words: Words) -> pl.DataFrame:
     Returns:
         `item, token`.
     """
-    own = token_table(items.select(pl.col("item").alias("id"), "text"), words).rename({"id": "item"})
-    return with_heading_words(items, own)
+    own = word_table(items.select(pl.col("item").alias("id"), "text"), words)
+    return spelled(with_heading_words(items, own)).rename({"id": "item"})
 
 
-def with_heading_words(items: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
-    """The same for items whose own words are known, as `item, token`."""
+def with_heading_words(items: pl.DataFrame, own: WordTable) -> WordTable:
+    """The same for items whose own words are known."""
     passages = items.filter(is_document())
     heads = passages.join(headings(passages), on="item", how="semi")
     named = heads.select(pl.col("item_id").alias("parent_id"), pl.col("item").alias("head"))
     under = (
         passages.join(heads.select("item"), on="item", how="anti").join(named, on="parent_id").select("item", "head")
     )
-    above = under.join(own.rename({"item": "head"}), on="head").select("item", "token")
-    return pl.concat([own, above.unique().join(own, on=["item", "token"], how="anti")])
+    above = under.join(own.rows, left_on="head", right_on="id").select(pl.col("item").alias("id"), "word").unique()
+    theirs = own.rows.join(under, left_on="id", right_on="item", how="semi")
+    return own._replace(rows=pl.concat([own.rows, above.join(theirs, on=["id", "word"], how="anti")]))

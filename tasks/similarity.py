@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tasks.text import token_table
+from tasks.pairs import packed, unpacked
+from tasks.text import numbered, spelled, token_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from tasks.text import Words
+    from tasks.text import Words, WordTable
 
 _K1, _B = 1.2, 0.75  # the usual constants of Okapi BM25
 
@@ -24,25 +25,27 @@ class Similarity:
     """An index of the words of items: for each word the items in which it stands.
 
     Args:
-        words: `item, token`, a row a distinct word of an item.
+        words: the distinct words of items, by their places.
         measure: `jaccard`, `bm25`, `tfidf`, or `tags`, which is Jaccard over the words that `with_tag_words` gives.
     """
 
-    def __init__(self, words: pl.DataFrame, measure: str) -> None:
+    def __init__(self, words: WordTable, measure: str) -> None:
+        item, word = (words.rows[column].to_numpy() for column in ("id", "word"))
+        sizes = np.bincount(item)
+        df = np.bincount(word)
         self._measure = measure
-        self._count = words["item"].n_unique()
-        known = words.group_by("token").agg(df=pl.len()).sort("token").with_row_index("word")
-        self._words = known.select("token", "word", weight=_weight(measure, self._count))
-        coded = words.join(self._words, on="token").sort("word", "item")
-        self._postings = coded["item"].to_numpy()
-        self._ends = known["df"].cum_sum().to_numpy()
-        self._starts = self._ends - known["df"].to_numpy()
+        self._count = int(np.count_nonzero(sizes))
+        self._words = pl.DataFrame({"token": words.vocabulary, "df": df.astype(np.uint32)}).with_row_index("word")
+        self._words = self._words.select("token", "word", weight=_weight(measure, self._count))
         self._weights = self._words["weight"].to_numpy()
-        own = pl.col("weight").sort().sum() if measure == "tfidf" else pl.len().cast(pl.Float64)
-        sizes = coded.group_by("item").agg(size=own).sort("item")
-        self._sizes = np.zeros(1 + (int(coded["item"].max()) if len(coded) else 0))  # type: ignore[arg-type]
-        self._sizes[sizes["item"].to_numpy()] = sizes["size"].to_numpy()
-        self._average = float(sizes["size"].mean() or 1.0)  # type: ignore[arg-type]
+        self._postings = unpacked(np.sort(packed(word, item)))[1]
+        self._ends = np.cumsum(df)
+        self._starts = self._ends - df
+        self._average = float(sizes.sum() / max(self._count, 1) or 1.0)
+        self._sizes = sizes.astype(np.float64)
+        if measure == "tfidf":
+            weights = words.rows.join(self._words, on="word").group_by("id").agg(size=pl.col("weight").sort().sum())
+            self._sizes[weights["id"].to_numpy()] = weights["size"].to_numpy()
 
     def of(self, queries: pl.DataFrame) -> Iterator[tuple[int, NDArray[np.uint32], NDArray[np.float64]]]:
         """By task the items that share a word with it, in their order, and how alike they are, above 0 to 1.
@@ -96,8 +99,8 @@ def _weight(measure: str, count: int) -> pl.Expr:
     return pl.lit(1.0)
 
 
-def with_tag_words(items: pl.DataFrame, words: pl.DataFrame, rule: Words) -> pl.DataFrame:
+def with_tag_words(items: pl.DataFrame, words: WordTable, rule: Words) -> WordTable:
     """The words of an item's tags in place of those of its text, where it has any."""
-    tagged = items.filter(pl.col("tags").list.len() > 0)
-    tags = token_table(tagged.select(pl.col("item").alias("id"), pl.col("tags").list.join(" ").alias("text")), rule)
-    return pl.concat([words.join(tagged, on="item", how="anti"), tags.rename({"id": "item"}).select("item", "token")])
+    tagged = items.filter(pl.col("tags").list.len() > 0).select(pl.col("item").alias("id"), "tags")
+    tags = token_table(tagged.select("id", text=pl.col("tags").list.join(" ")), rule)
+    return numbered(pl.concat([spelled(words).join(tagged, on="id", how="anti"), tags]))

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.credential_rules import _FAR, own_rules
-from tasks.credential_views import _ODD, _PLAIN_BYTES
 from tasks.credential_scanner import scanner
+from tasks.credential_views import _ODD, _PLAIN_BYTES
 from tasks.credentials import _BETWEEN, redact, redact_all, warm
 from tests.tasks.vendor_patterns import Automaton
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tasks.likeness import likeness
 from tasks.lineage import lineage
 from tasks.settings import load_settings
-from tasks.text import jaccard, token_table
+from tasks.text import jaccard, word_table
 from tests.tasks.batches import batch, said
 
 FEW = [f"word{letter}" for letter in "abcd"]
@@ -26,7 +26,7 @@ def test_edges_are_those_of_a_plain_comparison(words, data):
     threshold = data.draw(st.sampled_from([0.01, 0.3, 0.5, 2 / 3, 0.85, 1.0]))
     chosen = load_settings(dedup={"threshold": threshold, "guards": False})
     items = batch([said(f"e{number:02}", " ".join(sorted(own))) for number, own in enumerate(sets)]).items
-    table = token_table(items.select(pl.col("item").alias("id"), "text"), "unicode").rename({"id": "item"})
+    table = word_table(items.select(pl.col("item").alias("id"), "text"), "unicode").rows.rename({"id": "item"})
     found = likeness(items, table, lineage(items), chosen)
     item_of = {row["class"]: row["item"] for row in found.classes.to_dicts()}
     edges = {(item_of[loser], item_of[winner]) for loser, winner in found.edges.iter_rows()}
