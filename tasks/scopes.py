@@ -85,6 +85,7 @@ _BY_FOLDER: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"(?:^|.*/)(?:helm|charts)/(?:.*/)?[^/]+(?:{_YAML}|\.tpl)"), "helm"),
     (re.compile(rf"(?:^|.*/)(?:k8s|kubernetes|kustomize)/(?:.*/)?[^/]+{_YAML}"), "kubernetes"),
 )
+_IMAGES = ("dockerfile", "containerfile")
 _GLOB = "glob:"
 _EVERYTHING = frozenset({"*", "**", "**/*"})
 _CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -155,12 +156,13 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 
 def _scopes(path: str) -> tuple[str, ...]:
     name = path.rsplit("/", 1)[-1]
+    _, dot, suffix = name.rpartition(".")
+    plain = _BY_SUFFIX.get(suffix, ()) if dot else ()
+    if plain and not name.startswith(_IMAGES):  # of all names and folders that say more, only images may end so
+        return plain
     named = tuple(scope for pattern, scope in _BY_NAME if pattern.fullmatch(name))
     placed = tuple(scope for pattern, scope in _BY_FOLDER if pattern.fullmatch(path))
-    if named or placed:
-        return named + placed
-    _, dot, suffix = name.rpartition(".")
-    return _BY_SUFFIX.get(suffix, ()) if dot else ()
+    return named + placed or plain
 
 
 def _readings(path: str) -> Iterator[str]:

@@ -233,7 +233,6 @@ def difference_marks(text: pl.Expr) -> pl.Expr:
 # ---- keywords of a task -----------------------------------------------------------------------------------------
 
 _ACRONYM = re.compile(r"^(?=.*[A-Z])[A-Z0-9]{2,3}s?$")
-_PIECE = re.compile(r"[\w./-]+")
 _PART = re.compile(r"[^\W_]+")
 _EAST_ASIAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0002ffff\u30a1-\u30fa]|[\uac00-\ud7a3]{2,}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -247,14 +246,21 @@ def keywords(prose: str, paths: Iterable[str]) -> frozenset[str]:
     each of its characters counts, as it does in `token_table`, but for kana that mostly are grammar.
     """
     found: set[str] = set()
-    for piece in _PIECE.findall(prose):
-        for word in _PART.findall(piece):
-            named = (word.removesuffix("s"),) if _ACRONYM.match(word) else _CAMEL.split(word)
-            found.update(part.lower() for part in (word, *named) if len(part) >= _LEAST_KEYWORD or _ACRONYM.match(part))
-            found.update(_EAST_ASIAN.findall(word))
+    for word in _PART.findall(prose):
+        if word.islower() and word.isascii():
+            if len(word) >= _LEAST_KEYWORD:
+                found.add(word)
+            continue
+        named = (word.removesuffix("s"),) if _ACRONYM.match(word) else _CAMEL.split(word)
+        found.update(part.lower() for part in (word, *named) if len(part) >= _LEAST_KEYWORD or _ACRONYM.match(part))
+        found.update(_EAST_ASIAN.findall(word))
     for path in paths:
         stem = path.rstrip("/").rsplit("/", 1)[-1]
         stem = stem.split(".", 1)[0] if not stem.startswith(".") else stem[1:].split(".", 1)[0]
         for word in _PART.findall(stem):
+            if word.islower() and word.isascii():
+                if len(word) >= _LEAST_PART:
+                    found.add(word)
+                continue
             found.update(part.lower() for part in (word, *_CAMEL.split(word)) if len(part) >= _LEAST_PART)
     return frozenset(found - STOP_WORDS - PLAN_WORDS)

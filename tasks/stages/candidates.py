@@ -37,19 +37,23 @@ def generate_candidates(batch: Batch, settings: Settings) -> Batch:
     """
     shared = _shared_pools(batch)
     documents = _documents(batch, settings)
-    names = pl.concat([shared.select("name"), documents.select("name")]).unique().sort("name").with_row_index("pool")
-    pools = pl.concat([shared.with_columns(reason=pl.lit(None, REASON)), documents.select("name", "item", "reason")])
+    own = documents.select("task").unique().with_columns(name=pl.format("documents\x1f{}", "task"))
+    names = pl.concat([shared.select("name"), own.select("name")]).unique().sort("name").with_row_index("pool")
+    kind = pl.col("kind").cast(pl.String)
+    left_out = batch.items.filter(~kind.is_in(list(PHASE_KINDS[settings.policy.phase])))["item"]
     pools = (
-        pools.join(names, on="name")
-        .join(batch.items.select("item", "kind"), on="item")
+        pl.concat(
+            [
+                shared.join(names, on="name").select("pool", "item", reason=pl.lit(None, REASON)),
+                documents.join(own.join(names, on="name"), on="task").select("pool", "item", "reason"),
+            ]
+        )
         .with_columns(
-            reason=pl.when(~pl.col("kind").cast(pl.String).is_in(list(PHASE_KINDS[settings.policy.phase])))
-            .then(pl.lit("phase", REASON))
-            .otherwise("reason")
+            reason=pl.when(pl.col("item").is_in(left_out.implode())).then(pl.lit("phase", REASON)).otherwise("reason")
         )
         .with_columns(stage=pl.when(pl.col("reason").is_not_null()).then(pl.lit(NAME, STAGE)))
         .select("pool", "item", "stage", "reason")
-        .sort("pool", "item")
+        .sort(pl.col("pool").cast(pl.UInt64) * 2**32 + pl.col("item"))  # as by both, in a third of the time
     )
     memberships = _memberships(batch).join(names, on="name").select("task", "pool").unique().sort("task", "pool")
     return batch.with_frames(pools=pools, memberships=memberships)
@@ -121,10 +125,12 @@ def _scopes(batch: Batch) -> pl.DataFrame:
     paths = files["path"].unique().sort()
     rules = batch.items.filter(pl.col("source") == "rules")
     globs = [tag for tag in rules["tags"].explode().drop_nulls().unique().sort() if is_glob_scope(tag)]
-    found = [[*scopes_of(path), *(glob for glob in globs if in_glob_scope(path, glob))] for path in paths]
-    scopes = pl.DataFrame(
-        {"path": paths, "scope": found}, schema={"path": pl.String, "scope": pl.List(pl.String)}
-    ).explode("scope", empty_as_null=False, keep_nulls=False)
+    found = [
+        (path, scope)
+        for path in paths.to_list()
+        for scope in (*scopes_of(path), *(glob for glob in globs if in_glob_scope(path, glob)))
+    ]
+    scopes = pl.DataFrame(found, schema={"path": pl.String, "scope": pl.String}, orient="row")
     return pl.concat(
         [
             batch.tasks.select("task", scope=pl.lit("core")),
@@ -183,7 +189,7 @@ def _earlier_tasks(batch: Batch) -> pl.DataFrame:
 
 
 def _documents(batch: Batch, settings: Settings) -> pl.DataFrame:
-    """`name, item, reason` of the passages that a task's documents hold, those that match none of its words marked.
+    """`task, item, reason` of the passages that a task's documents hold, those that match none of its words marked.
 
     A passage is matched by its own words and those of the heading right above it. A heading by itself says nothing: it
     comes in with its passages.
@@ -206,20 +212,18 @@ def _documents(batch: Batch, settings: Settings) -> pl.DataFrame:
         worth = pl.col("matches").cast(pl.Int64).fill_null(0)
         place = pl.struct(-worth, "position").rank("ordinal").over("task", "path")
         relevant &= place <= settings.spec.top
-    return ranked.select(
-        pl.format("documents\x1f{}", "task").alias("name"),
-        "item",
-        reason=pl.when(~relevant).then(pl.lit("irrelevant", REASON)),
-    )
+    return ranked.select("task", "item", reason=pl.when(~relevant).then(pl.lit("irrelevant", REASON)))
 
 
 def _keywords(batch: Batch) -> pl.DataFrame:
     """`task, token`: the words by which each task picks its passages."""
-    columns = ("title", "description", "files_create", "files_modify", "files_read", "files_delete")
-    found = [
-        sorted(keywords(f"{title}\n{description}", [path for group in files for path in group]))
-        for title, description, *files in batch.tasks.select(columns).iter_rows()
-    ]
+    paths = pl.concat_list("files_create", "files_modify", "files_read", "files_delete")
+    rows = batch.tasks.select("task", "title", "description", paths.alias("paths")).iter_rows()
+    found = [(task, keywords(f"{title}\n{description}", paths)) for task, title, description, paths in rows]
     return pl.DataFrame(
-        {"task": batch.tasks["task"], "token": found}, schema={"task": pl.UInt32, "token": pl.List(pl.String)}
-    ).explode("token", empty_as_null=False, keep_nulls=False)
+        {
+            "task": [task for task, tokens in found for _ in tokens],
+            "token": [token for _, tokens in found for token in tokens],
+        },
+        schema={"task": pl.UInt32, "token": pl.String},
+    )

@@ -39,6 +39,12 @@ def test_a_path_falls_under_the_scopes_of_its_suffix_or_name(path, scopes):
     assert scopes_of(path) == scopes
 
 
+@pytest.mark.parametrize("folder", [".github/workflows", ".gitlab", "charts/api", "helm", "k8s"])
+def test_no_folder_says_more_than_the_suffix_of_a_language(folder):
+    assert scopes_of(f"{folder}/tool.py") == ("python",)
+    assert scopes_of(f"{folder}/Dockerfile.py") == ("docker",)
+
+
 @pytest.mark.parametrize(
     "path",
     [
