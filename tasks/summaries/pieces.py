@@ -19,6 +19,7 @@ GAP = "[...]"
 CLAUSE = re.compile(
     r"(?<=[;.!?。；！？])\s+|(?<=,)\s+|(?<=[。；！？])|(?<!\s)\s+(?=[\w.-]+=)|(?<!\s)\s+\|\s+|(?<!\s)\s*<br\s*/?>\s*"
 )
+BREAKS = re.compile(r"[;.!?。；！？,=|<]")  # no clause ends without one
 MEANING = re.compile(r"[^\W_]")
 FILLED = 0.6  # of the room that ordinary lines may take it up to
 FENCE = re.compile(r"\s{0,3}(?:`{3,}|~{3,})")
@@ -107,6 +108,8 @@ def fit(line: str, limit: int = LINE_LIMIT) -> str:
 
 def clauses(line: str) -> list[str]:
     """A long line at its clause ends; a quoted value is never parted."""
+    if not BREAKS.search(line):
+        return [line] if line.strip() else []
     parts: list[str] = []
     start = quotes = counted = 0
     for found in CLAUSE.finditer(line):
@@ -182,6 +185,8 @@ def with_gaps(chosen: list[Piece], tokens: float, characters: int) -> list[Piece
 
 def shortened(digest: Digest, chosen: list[Piece]) -> list[str]:
     """For each label whose pieces are not all shown, how many of how many are."""
+    if not digest.labels:
+        return []
     shown = Counter(piece.label for piece in chosen if piece.label)
     return [
         f"{label}: {shown[label]} of {total} shown"

@@ -45,7 +45,8 @@ RULED = re.compile(r"([*=─_-])\1{5,}$")
 LEAN = (
     6_000  # lines; between the first and the last 1,000 of more, only lines that speak of failure are looked at closely
 )
-PROGRESS = re.compile(r"\s*(?:\d{1,3}%|[#=>.\s-]+\]?$|.*\b\d{1,3}%\s*\|)|.*[━█▏▎▍▌▋▊▉]{3,}")
+STROKES = re.compile(r"\s*[#=>.\s-]+\]?$")
+PROGRESS = re.compile(r"\s*(?:\d{1,3}%|.*\b\d{1,3}%\s*\|)|.*[━█▏▎▍▌▋▊▉]{3,}")
 
 
 def detect(_: Source) -> bool:
@@ -118,7 +119,7 @@ def digest_lines(source: Source) -> Digest:
         if ranks[place] >= NOISE and place not in near:
             continue
         line = lines[place]
-        if FENCE.match(line) or PROGRESS.match(line[:200]):
+        if FENCE.match(line) or is_progress(line[:200]):
             continue
         kind = kinds[place]
         seen[kind] += 1
@@ -144,6 +145,11 @@ def digest_lines(source: Source) -> Digest:
     pieces += opened(openers, len(filled))
     pieces += sized_sections(source, ranks)
     return Digest(pieces, "lines", len(lines))
+
+
+def is_progress(line: str) -> bool:
+    """Whether a line is a bar, or a part of one."""
+    return bool(STROKES.match(line) or (("%" in line or not line.isascii()) and PROGRESS.match(line)))
 
 
 def around_failures(

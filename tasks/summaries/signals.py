@@ -27,7 +27,8 @@ SEVERE_WORDS = frozenset(
     "错误 失败 异常 致命 超时 拒绝 ошибка ошибки ошибок сбой отказано отказ фатальная критическая エラー 失敗 例外 "
     "오류 실패 fehler fehlgeschlagen erreur échec échoué fallo falló errore fallito falha erro błąd".split()
 )
-SEVERE_ENDS = ("error", "exception", "failure", "failed", "killed", "backoff", "panic", "errpull")
+# With the space that follows each of the words that are looked at.
+SEVERE_ENDS = ("error ", "exception ", "failure ", "failed ", "killed ", "backoff ", "panic ", "errpull ")
 SEVERE_SIGNS = (
     "错误",
     "失败",
@@ -100,6 +101,8 @@ CLOSING = re.compile(
 SUCCESS = re.compile(
     r"(?i)\b(?:success(?:ful(?:ly)?)?|succeeded|passed|completed|finished|up-to-date|up to date|deployed|healthy)\b"
 )
+# One of them is in whatever that finds, but for letters that only a pattern takes for those of ASCII.
+SUCCESS_SIGNS = ("succe", "passed", "completed", "finished", "date", "deployed", "healthy")
 KEYED = re.compile(r"\s*(?:[-*•●<>]\s+)?[\"']?([A-Za-z_][\w .()/-]{0,40}?)[\"']?\s*(?::|=)\s+?(?=\S)|\s*(\w+)=\S")
 KEY_WORDS = frozenset(
     "status state active result error errors message reason code exit total totals count amount id ids name url"
@@ -133,6 +136,8 @@ BANNER = re.compile(r"\s*([=*_#~+-])\1{2,}\s*(.*?)\s*(?:([=*_#~+-])\3{2,})?\s*$"
 
 def template(line: str) -> str:
     """The line with its numbers, hashes and times blanked: lines of one template say the same thing."""
+    if "-" not in line and not DIGIT.search(line):  # what varies has a digit, or is a UUID
+        return line
     served = SERVED.search(line)
     alike = VARIABLE.sub("#", line)
     return f"{alike} {served[1]}xx" if served else alike  # an answer of 500 is not like one of 200
@@ -145,7 +150,10 @@ def words_of(line: str) -> list[str]:
 
 def is_severe(words: list[str]) -> bool:
     """Whether one of the words (in lower case) names a failure."""
-    return not SEVERE_WORDS.isdisjoint(words) or any(word.endswith(SEVERE_ENDS) for word in words)
+    if not SEVERE_WORDS.isdisjoint(words):
+        return True
+    said = f"{' '.join(words)} "
+    return any(end in said for end in SEVERE_ENDS)
 
 
 def severity(line: str) -> float:
@@ -188,12 +196,13 @@ def rank_of(line: str) -> float:
         return FAILURE if answer[1] in "45" else FACT - 0.3
     if REPLACED.match(head):
         return FAILURE + 0.15
-    served = SERVED.search(head)
+    counts = DIGIT.search(head) is not None
+    served = SERVED.search(head) if counts else None
     if served and served[1] in "45":
         return FAILURE + 0.2 if served[1] == "5" else TROUBLE
     if RESOURCE_CHANGE.match(head):
         return FAILURE + 0.6
-    if DIGIT.search(head) and is_total(head):
+    if counts and is_total(head):
         return FAILURE + 0.3
     if found < REST:
         return found
@@ -201,7 +210,7 @@ def rank_of(line: str) -> float:
         return TROUBLE
     if REQUEST.match(head):
         return TROUBLE + 0.2
-    if PERCENT_FULL.search(head):
+    if counts and "%" in head and PERCENT_FULL.search(head):
         return WARNING
     keyed = KEYED.match(head)
     if keyed:
@@ -212,9 +221,13 @@ def rank_of(line: str) -> float:
             return TROUBLE + 0.2
         if not KEY_WORDS.isdisjoint(key):
             return FACT
-    if CLOSING.match(head) or SUCCESS.search(head):
-        return FACT
-    return REST
+    return FACT if CLOSING.match(head) or says_success(head) else REST
+
+
+def says_success(line: str) -> bool:
+    """Whether a line says that something came to a good end."""
+    lowered = line.lower()
+    return (not line.isascii() or any(sign in lowered for sign in SUCCESS_SIGNS)) and bool(SUCCESS.search(line))
 
 
 def unbanner(line: str) -> str:

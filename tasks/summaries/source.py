@@ -33,7 +33,7 @@ class Room:
 
 def tokens_in(text: str) -> int:
     """An estimate of the tokens in a text; linear, within some 15 % of o200k, and used for ratios only."""
-    return sum(1 for _ in TOKEN.finditer(text))
+    return len(TOKEN.findall(text))
 
 
 def room_for(text: str) -> Room:
