@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,6 +12,8 @@ from tasks.layout import SEPARATOR, label, labelled, title
 from tasks.tokens import token_counter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tasks.batch import Batch
     from tasks.settings import RenderSettings, Settings
 
@@ -23,9 +27,9 @@ def with_shared_prefixes(batch: Batch, settings: Settings) -> Batch:
     """
     units = _units(batch, settings.render)
     graphs = dict(batch.tasks.select("task", "graph").iter_rows())
-    by_graph: dict[str, list[tuple[int, list[str]]]] = {}
-    for task, prompt in batch.prompts.select("task", "prompt").iter_rows():
-        if prompt is not None and task in units:
+    by_graph: dict[str, list[tuple[int, Iterator[str]]]] = {}
+    for task in batch.prompts.filter(pl.col("prompt").is_not_null())["task"].to_list():
+        if task in units:
             by_graph.setdefault(graphs[task], []).append((task, units[task]))
     prefixes: dict[int, str] = {}
     for prompts in by_graph.values():
@@ -39,41 +43,47 @@ def with_shared_prefixes(batch: Batch, settings: Settings) -> Batch:
     )
 
 
-def _units(batch: Batch, settings: RenderSettings) -> dict[int, list[str]]:
-    """Each prompt as a list of titles and blocks, by task."""
+def _units(batch: Batch, settings: RenderSettings) -> dict[int, Iterator[str]]:
+    """Each prompt as titles and blocks, by task. A block is made when somebody asks for it, and of its text once."""
     if batch.candidates is None:
         return {}
     rows = (
         batch.candidates.filter(pl.col("reason").is_null() & pl.col("text").is_not_null())
-        .select("task", "item", "text", "prompt_order")
+        .select("task", "item", "prompt_order", pl.col("text").cast(pl.Categorical(pl.Categories.random())))
         .join(batch.items.select("item", pl.col("section", "kind").cast(pl.String)), on="item")
         .sort("task", "prompt_order")
+        .with_columns(number=pl.col("text").to_physical())
     )
-    units: dict[int, list[str]] = {}
-    before: tuple[int, str] | None = None
-    for task, text, section, kind in rows.select("task", "text", "section", "kind").iter_rows():
-        own = units.setdefault(task, [])
-        if (task, section) != before and (head := title(section, settings)):
-            own.append(head)
-        before = (task, section)
-        own.append(labelled(text, label(section, kind, settings), settings))
-    return units
+    known = rows["text"].unique()
+    texts = dict(zip(known.to_physical().to_list(), known.cast(pl.String).to_list(), strict=True))
+    text, section, kind = (rows[column].to_list() for column in ("number", "section", "kind"))
+
+    @cache
+    def block(text: int, section: str, kind: str) -> str:
+        return labelled(texts[text], label(section, kind, settings), settings)
+
+    def units(start: int, end: int) -> Iterator[str]:
+        for row in range(start, end):
+            if (row == start or section[row] != section[row - 1]) and (head := title(section[row], settings)):
+                yield head
+            yield block(text[row], section[row], kind[row])
+
+    lengths = rows.group_by("task", maintain_order=True).len()
+    ends = lengths["len"].cum_sum().to_list()
+    return dict(zip(lengths["task"], map(units, [0, *ends], ends), strict=True))
 
 
-def _prefixes(prompts: list[tuple[int, list[str]]]) -> dict[int, str]:
+def _prefixes(prompts: list[tuple[int, Iterator[str]]]) -> dict[int, str]:
     """The start of each prompt, in whole units, that at least half of these prompts have too, by task."""
     found: dict[int, str] = {}
     least = max(2, _SHARED * len(prompts))
-    group, depth = prompts, 0
+    prefix = ""
     while True:
-        counts: dict[str, int] = {}
-        for _, units in group:
-            if depth < len(units):
-                counts[units[depth]] = counts.get(units[depth], 0) + 1
+        heads = [(task, units, next(units, None)) for task, units in prompts]
+        counts = Counter(unit for *_, unit in heads if unit is not None)
         unit = max(counts, key=lambda text: (counts[text], text), default=None)
         if unit is None or counts[unit] < least:
             return found
-        group = [(task, units) for task, units in group if depth < len(units) and units[depth] == unit]
-        depth += 1
-        for task, units in group:
-            found[task] = SEPARATOR.join(units[:depth]) + SEPARATOR
+        prompts = [(task, units) for task, units, head in heads if head == unit]
+        prefix += unit + SEPARATOR
+        found.update(dict.fromkeys((task for task, _ in prompts), prefix))
