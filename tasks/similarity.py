@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tasks.pairs import packed, unpacked
+from tasks.pairs import begins, packed, spans, unpacked
 from tasks.text import numbered, spelled, token_table
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tasks.text import Words, WordTable
 
 _K1, _B = 1.2, 0.75  # the usual constants of Okapi BM25
+_RARE = 3  # times as many items as hold a task's words, from which on those words are rare
 
 
 class Similarity:
@@ -32,15 +33,16 @@ class Similarity:
     def __init__(self, words: WordTable, measure: str) -> None:
         item, word = (words.rows[column].to_numpy() for column in ("id", "word"))
         sizes = np.bincount(item)
-        df = np.bincount(word)
+        self._often = np.bincount(word)
         self._measure = measure
         self._count = int(np.count_nonzero(sizes))
-        self._words = pl.DataFrame({"token": words.vocabulary, "df": df.astype(np.uint32)}).with_row_index("word")
+        self._words = pl.DataFrame({"token": words.vocabulary, "df": self._often.astype(np.uint32)}).with_row_index(
+            "word"
+        )
         self._words = self._words.select("token", "word", weight=_weight(measure, self._count))
         self._weights = self._words["weight"].to_numpy()
         self._postings = unpacked(np.sort(packed(word, item)))[1]
-        self._ends = np.cumsum(df)
-        self._starts = self._ends - df
+        self._starts = np.cumsum(self._often) - self._often
         self._average = float(sizes.sum() / max(self._count, 1) or 1.0)
         self._sizes = sizes.astype(np.float64)
         if measure == "tfidf":
@@ -53,26 +55,31 @@ class Similarity:
         Args:
             queries: `task, token`, a row a distinct word of a task.
 
-        Cost: a step a shared word, and one an item.
+        Cost: a step a shared word of a task and an item; of common words no more than one an item besides.
         """
         coded = queries.join(self._words, on="token", how="left")
         unseen = (math.log(1 + self._count) + 1) ** 2  # of a word that no item has
         own = pl.col("weight").fill_null(unseen).sort().sum() if self._measure == "tfidf" else pl.len().cast(pl.Float64)
-        asked = coded.group_by("task").agg(size=own, word=pl.col("word").drop_nulls().sort()).sort("task")
-        for task, size, words in asked.iter_rows():
-            found, shared = self._shared(words)
-            if len(found):
+        sizes = coded.group_by("task").agg(size=own).sort("task")
+        seen = coded.drop_nulls("word").sort("task", "word")
+        words, of_task = seen["word"].to_numpy(), seen["task"].to_numpy()
+        bounds = (np.searchsorted(of_task, sizes["task"].to_numpy(), side).tolist() for side in ("left", "right"))
+        for task, size, start, end in zip(*sizes.to_dict(as_series=False).values(), *bounds, strict=True):
+            if start < end:
+                found, shared = self._shared(words[start:end])
                 yield task, found, self._normalised(shared, size, self._sizes[found])
 
-    def _shared(self, words: list[int]) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    def _shared(self, words: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """The items in which any of these words stands, and the summed weight of those that do."""
-        parts = [self._postings[self._starts[word] : self._ends[word]] for word in words]
-        if not parts:
-            return np.empty(0, np.uint32), np.empty(0)
+        often = self._often[words]
+        items = self._postings[spans(self._starts[words], often)]
         plain = self._measure in ("jaccard", "tags")
-        weights = None if plain else np.repeat(self._weights[words], list(map(len, parts)))
-        sums = np.bincount(np.concatenate(parts), weights)
-        found = np.flatnonzero(sums).astype(np.uint32)
+        if plain and len(items) * _RARE < len(self._sizes):  # sorting a few is faster than a count of every item
+            items.sort()
+            starts = np.flatnonzero(begins(items))
+            return items[starts], np.diff(starts, append=len(items)).astype(np.float64)
+        sums = np.bincount(items, None if plain else np.repeat(self._weights[words], often))
+        found = np.flatnonzero(sums != 0).astype(np.uint32)
         return found, sums[found].astype(np.float64)
 
     def _normalised(
