@@ -34,6 +34,12 @@ def begins(ordered: Ordered) -> NDArray[np.bool_]:
     return first
 
 
+def runs(ordered: Ordered) -> tuple[Places, Places]:
+    """Where each distinct number of ordered ones begins, and how often it stands there."""
+    starts = np.flatnonzero(begins(ordered))
+    return starts, np.concatenate([starts[1:], [len(ordered)]])[: len(starts)] - starts
+
+
 def distinct(pairs: Packed) -> Packed:
     """Each pair once, in order."""
     ordered = np.sort(pairs)
@@ -50,8 +56,7 @@ def spans(firsts: Places, lengths: Places) -> Places:
 def meeting(ordered: Ordered) -> tuple[Places, Places]:
     """The places of any two equal numbers in an ordered array, the earlier ones and the later ones."""
     places = np.arange(len(ordered))
-    starts = np.flatnonzero(begins(ordered))
-    lengths = np.diff(starts, append=len(ordered))
+    starts, lengths = runs(ordered)
     behind = np.repeat(starts + lengths, lengths) - places - 1
     return np.repeat(places, behind), spans(places + 1, behind)
 

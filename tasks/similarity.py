@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tasks.pairs import begins, packed, spans, unpacked
+from tasks.pairs import packed, runs, spans, unpacked
 from tasks.text import numbered, spelled, token_table
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class Similarity:
         plain = self._measure in ("jaccard", "tags")
         if plain and len(items) * _RARE < len(self._sizes):  # sorting a few is faster than a count of every item
             items.sort()
-            starts = np.flatnonzero(begins(items))
-            return items[starts], np.diff(starts, append=len(items)).astype(np.float64)
+            starts, lengths = runs(items)
+            return items[starts], lengths.astype(np.float64)
         sums = np.bincount(items, None if plain else np.repeat(self._weights[words], often))
         found = np.flatnonzero(sums != 0).astype(np.uint32)
         return found, sums[found].astype(np.float64)

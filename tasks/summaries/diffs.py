@@ -44,7 +44,7 @@ class File:
 
 def detect(source: Source) -> bool:
     """At least one hunk or file header of a diff among the lines."""
-    if source.share(STAT) >= 0.6:
+    if "|" in source.text and source.share(STAT) >= 0.6:
         return True
     hunks = files = 0
     for line in source.lines[:20_000]:
@@ -94,7 +94,7 @@ def files_of(source: Source) -> tuple[list[File], list[int], list[tuple[int, Fil
 
 def digest(source: Source) -> Digest:
     """Totals, each file with its counts and fate, then declarations and the small changes before the large."""
-    if source.share(STAT) >= 0.6:
+    if "|" in source.text and source.share(STAT) >= 0.6:
         return stat_digest(source)
     files, outside, hunks = files_of(source)
     if not files:

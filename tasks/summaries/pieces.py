@@ -19,7 +19,7 @@ GAP = "[...]"
 CLAUSE = re.compile(
     r"(?<=[;.!?。；！？])\s+|(?<=,)\s+|(?<=[。；！？])|(?<!\s)\s+(?=[\w.-]+=)|(?<!\s)\s+\|\s+|(?<!\s)\s*<br\s*/?>\s*"
 )
-BREAKS = re.compile(r"[;.!?。；！？,=|<]")  # no clause ends without one
+BREAKS = re.compile(r"[;.!?。；！？,=|<]")  # no clause and no sentence ends without one
 MEANING = re.compile(r"[^\W_]")
 FILLED = 0.6  # of the room that ordinary lines may take it up to
 FENCE = re.compile(r"\s{0,3}(?:`{3,}|~{3,})")

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from itertools import pairwise
 
-from tasks.summaries.pieces import FENCE, LINE_LIMIT, Digest, Piece, clauses, fit, graded, line_piece, note
+from tasks.summaries.pieces import BREAKS, FENCE, LINE_LIMIT, Digest, Piece, clauses, fit, graded, line_piece, note
 from tasks.summaries.signals import (
     EDGE,
     FACT,
@@ -249,6 +249,8 @@ def line_rank(line: str, order: int, total: int, *, opens: bool) -> float:
 def sentences(source: Source, place: int, *, first: bool) -> list[tuple[float, Piece]]:
     """The sentences of a long line, each a piece; one that is itself over-long keeps its weightiest clauses."""
     line = source.lines[place]
+    if not BREAKS.search(line):
+        return [(EDGE, line_piece(source, place, EDGE))]
     parts = [part.strip() for part in SENTENCE.split(line[:40_000])]
     if len(parts) < 3:
         parts = [part.strip() for part in clauses(line[:40_000])]

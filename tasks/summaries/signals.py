@@ -130,6 +130,7 @@ REQUEST = re.compile(r"\s*(?:[<>*|]\s?)?(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTION
 # A request and the status of its answer, as servers write them down.
 SERVED = re.compile(r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S+ (?:HTTP/[\d.]+\"? )?([1-5])\d\d\b")
 # What makes a query slow, as its plan says it.
+COSTLY_SIGNS = ("Seq Scan on ", "Rows Removed by ", "Disk: ")
 COSTLY = re.compile(r"\bSeq Scan on |\bRows Removed by [\w ]+: \d{4,}|\bDisk: \d+ ?kB")
 BANNER = re.compile(r"\s*([=*_#~+-])\1{2,}\s*(.*?)\s*(?:([=*_#~+-])\3{2,})?\s*$")
 
@@ -206,7 +207,7 @@ def rank_of(line: str) -> float:
         return FAILURE + 0.3
     if found < REST:
         return found
-    if COSTLY.search(head):
+    if any(sign in head for sign in COSTLY_SIGNS) and COSTLY.search(head):
         return TROUBLE
     if REQUEST.match(head):
         return TROUBLE + 0.2
