@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.text import TfIdfScorer, clean, difference_marks, jaccard, keywords, one_line, token_table, tokenize
+from tasks.text import (
+    TfIdfScorer,
+    clean,
+    difference_marks,
+    jaccard,
+    keywords,
+    one_line,
+    token_table,
+    tokenize,
+    word_table,
+)
 
 ODD = st.text(
     alphabet=st.one_of(
@@ -77,6 +87,19 @@ class TestWords:
             "unicode",
         )
         assert table["id"].to_list() == [2]
+
+    @settings(deadline=None)
+    @given(st.lists(st.text("aBc1_./- 数λΩ", max_size=12), max_size=8), st.sampled_from(["unicode", "ascii"]))
+    def test_each_text_has_the_words_that_it_has_alone(self, texts, words):
+        rows, vocabulary = word_table(
+            pl.DataFrame({"id": range(len(texts)), "text": texts}, schema={"id": pl.UInt32, "text": pl.String}), words
+        )
+        found = {number: set() for number in range(len(texts))}
+        for number, word in rows.iter_rows():
+            found[number].add(vocabulary[word])
+        assert list(found.values()) == [tokenize(text, words) for text in texts]
+        assert vocabulary.to_list() == sorted(set().union(*found.values()), key=str.encode)
+        assert rows.equals(rows.unique().sort("id", "word"))
 
 
 class TestLikeness:
