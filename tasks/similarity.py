@@ -36,10 +36,8 @@ class Similarity:
         self._often = np.bincount(word)
         self._measure = measure
         self._count = int(np.count_nonzero(sizes))
-        self._words = pl.DataFrame({"token": words.vocabulary, "df": self._often.astype(np.uint32)}).with_row_index(
-            "word"
-        )
-        self._words = self._words.select("token", "word", weight=_weight(measure, self._count))
+        known = pl.DataFrame({"token": words.vocabulary, "df": self._often.astype(np.uint32)}).with_row_index("word")
+        self._words = known.select("token", "word", weight=_weight(measure, self._count))
         self._weights = self._words["weight"].to_numpy()
         self._postings = unpacked(np.sort(packed(word, item)))[1]
         self._starts = np.cumsum(self._often) - self._often
