@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.markdown import embed
+from tasks.markdown import embed, embed_all
 from tasks.terms import SECTION_TITLES
 
 if TYPE_CHECKING:
@@ -82,9 +82,7 @@ def blocks(items: pl.DataFrame, settings: RenderSettings) -> pl.DataFrame:
         `item, body, block`, in the order of `items`.
     """
     texts = items["text"].unique(maintain_order=True)
-    safe = pl.DataFrame(
-        {"text": texts, "body": [embed(text) for text in texts]}, schema={"text": pl.String, "body": pl.String}
-    )
+    safe = pl.DataFrame({"text": texts, "body": embed_all(texts)})
     drawn = items.join(safe, on="text", how="left", maintain_order="left")
     whole = labelled_texts(drawn.select("section", "kind", text="body"), settings)
     return drawn.select("item", "body", whole.alias("block"))

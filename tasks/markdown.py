@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from markdown_it import MarkdownIt
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ _ROLES = (
     r"|function_results|invoke|tool_use|tool_result|thinking"
 )
 
+_ANY_LABEL = "|".join(re.escape(label) for label in LABELS)
 _LABEL = re.compile(
-    rf"^([ \t>*_+-]*)\[(?=(?:{'|'.join(re.escape(label) for label in LABELS)})\b[^\]\n]*\])",
+    rf"^([ \t>*_+-]*)\[(?=(?:{_ANY_LABEL})\b[^\]\n]*\])",
     re.MULTILINE | re.IGNORECASE,
 )
 _SPECIAL = re.compile(r"<(?=\|[^\s|<>]{1,40}\|>)")
@@ -52,9 +54,15 @@ _SYS = re.compile(r"<(?=</?SYS>>)")
 _TURN = re.compile(r"^([ \t>]*(?:Human|Assistant|System|User)):", re.MULTILINE)
 _RISKY = re.compile(
     r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|=+[ \t]*$|-+[ \t]*$|<)"
-    rf"|\]:|<\||<<|</?(?:[a-z]+:)?(?:{_ROLES})\b|^[ \t>*_+-]*\[[/A-Za-z]"
+    rf"|\]:|<\||<<|</?(?:[a-z]+:)?(?:{_ROLES})\b|^[ \t>*_+-]*\[(?:{_ANY_LABEL})\b"
     r"|^[ \t>]*(?:Human|Assistant|System|User):|\A[ \t/]",
     re.MULTILINE | re.IGNORECASE,
+)
+#: What `_RISKY` finds or `embed` takes away, and more: in the syntax of Polars, and without words, of which it knows
+#: other spellings than Python does.
+_MAYBE_RISKY = (
+    r"(?m)^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|=+[ \t]*$|-+[ \t]*$)"
+    r"|\]:|<|^[ \t>*_+-]*\[|^[ \t>]*\S{4,9}:|\A[\s/\x1c-\x1f]|[\s\x1c-\x1f]\z"
 )
 _UNDERLINE = re.compile(r"[ \t>]*(?:=+|-+)[ \t]*")
 _BLANK_START = re.compile(r"\A(?:[^\S\n]*\n)+")
@@ -87,6 +95,13 @@ def embed(text: str) -> str:
             return _mend(text, {"heading_open": _lower})
         text = mended
     return _fenced(text)
+
+
+def embed_all(texts: pl.Series) -> pl.Series:
+    """Texts as `embed` makes them. One regular expression over all tells which may need it; the others cost no more."""
+    risky = texts.str.contains(_MAYBE_RISKY)
+    mended = pl.Series([embed(text) for text in texts.filter(risky)], dtype=pl.String)
+    return texts.clone().scatter(risky.arg_true(), mended)
 
 
 def _unindented(text: str) -> str:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tasks.markdown import LABELS, embed, is_heading, parser
+from tasks.markdown import (
+    _BLANK_START,
+    _MENDERS,
+    _RISKY,
+    LABELS,
+    _inert,
+    _lower,
+    _mend,
+    _unindented,
+    embed,
+    embed_all,
+    is_heading,
+    parser,
+)
 from tasks.text import clean
 from tests.swarms import independent_reader
 
@@ -105,6 +119,24 @@ def test_its_words_stay(text):
     """Escapes, deeper headings and closing fences are added; nothing that says something is lost."""
     kept = [character for character in embed(text).replace("&lt;", "<") if character.isalpha()]
     assert kept == [character for character in text.replace("&lt;", "<") if character.isalpha()]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(TEXTS | st.text(st.characters(codec="utf-8"), max_size=20), max_size=6))
+@example(["[ıNST] x", "[TOOL resulT] x", "AſſiSTant: x", "x\x1f", "\n\n /x", "</ſystem>"])
+def test_many_at_once_are_embedded_as_each_alone(texts):
+    """What one expression over all of them lets pass is what `embed` leaves as it is."""
+    assert embed_all(pl.Series(texts, dtype=pl.String)).to_list() == [embed(text) for text in texts]
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+def test_what_is_not_risky_is_not_parsed_in_vain(text):
+    """Texts without any sign of structure would come out of the parser as they went in."""
+    body = _BLANK_START.sub("", text).rstrip()
+    if not _RISKY.search(body):
+        assert _mend(_inert(_unindented(body)), {**_MENDERS, "heading_open": _lower}) == body
+        assert _mend(body, _MENDERS) == body
 
 
 @pytest.mark.parametrize(
