@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,12 @@ import numpy as np
 import polars as pl
 
 from tasks.near_sets import near_sets
-from tasks.pairs import begins
+from tasks.pairs import begins, packed, unpacked
 from tasks.text import difference_marks
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tasks.settings import Settings
 
 
@@ -32,6 +35,22 @@ class Likeness:
     """`item, class`."""
     edges: pl.DataFrame
     """`loser, winner`, both classes."""
+
+    @property
+    def size(self) -> int:
+        """One more than the highest class."""
+        return 1 + int(self.classes["class"].max() or 0)  # type: ignore[arg-type]
+
+    def losers(self, winner: int) -> NDArray[np.uint32]:
+        """The classes that may go in favour of one."""
+        losers, starts = self._by_winner
+        return losers[starts[winner] : starts[winner + 1]]
+
+    @cached_property
+    def _by_winner(self) -> tuple[NDArray[np.uint32], NDArray[np.intp]]:
+        """The losers by winner, and where those of each begin."""
+        winners, losers = unpacked(np.sort(packed(self.edges["winner"].to_numpy(), self.edges["loser"].to_numpy())))
+        return losers, np.searchsorted(winners, np.arange(self.size + 1))
 
 
 def likeness(items: pl.DataFrame, words: pl.DataFrame, family: pl.DataFrame, settings: Settings) -> Likeness:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _BITS = 64  # of a set's sketch
 _SCATTER = 0x9E3779B1  # odd and far from any pattern
 _AT_ONCE = 2_000_000  # members that are compared at a time
+_CROWDED = 2_000  # how often others hold a set's first members, from which on it is looked at by itself
+_SORTED = 40  # times as long as counting a member takes sorting two sets by it
 
 
 def near_sets(sets: Numbers, members: Numbers, kinds: Numbers, threshold: float) -> tuple[Numbers, Numbers]:
@@ -44,7 +46,7 @@ def near_sets(sets: Numbers, members: Numbers, kinds: Numbers, threshold: float)
     most = (both - np.bitwise_count(sketches[one] ^ sketches[other])) // 2
     may = _jaccard(np.minimum(most, np.minimum(sizes[one], sizes[other])), both) >= threshold
     one, other, both = one[may], other[may], both[may]
-    near = _jaccard(_shared(one, other, members, starts, sizes), both) >= threshold
+    near = _jaccard(_shared(one, other, sets, members, starts, sizes), both) >= threshold
     return one[near], other[near]
 
 
@@ -68,13 +70,27 @@ def _numbered(high: Numbers, low: Numbers) -> Numbers:
 def _sharing_two(sets: Numbers, members: Numbers, tiny: NDArray[np.bool_]) -> Packed:
     """The pairs of sets that share two members, or one where that may be all they share; and a few others.
 
-    Members are brought together one by one, or two by two where that makes fewer rows: with many sets of few members
-    the pairs that share one grow with the square of the sets, those that share two hardly at all.
-
     Args:
         sets: in order.
         members: by set, in order.
         tiny: by set, whether one shared member may do.
+    """
+    index = _Index(sets, members, len(tiny))
+    crowded = index.reach > _CROWDED
+    found = [_among_few(*index.rows(~crowded[sets]), tiny)]
+    for one in np.flatnonzero(crowded).tolist():
+        others = np.flatnonzero(index.shared(one) >= (1 if tiny[one] else 2)).astype(np.uint32)
+        others = others[(others > one) | ~crowded[others]]
+        others = others[others != one]
+        found.append(packed(np.minimum(others, np.uint32(one)), np.maximum(others, np.uint32(one))))
+    return distinct(np.concatenate(found))
+
+
+def _among_few(sets: Numbers, members: Numbers, tiny: NDArray[np.bool_]) -> Packed:
+    """The same for sets of which each meets few others.
+
+    Members are brought together one by one, or two by two where that makes fewer rows: with many sets of few members
+    the pairs that share one grow with the square of the sets, those that share two hardly at all.
     """
     alone = _together(members[tiny[sets]], sets[tiny[sets]])
     common = (np.bincount(members) > 1)[members]
@@ -86,7 +102,35 @@ def _sharing_two(sets: Numbers, members: Numbers, tiny: NDArray[np.bool_]) -> Pa
     else:
         left, right = meeting(sets)
         found = _together(members[left] * np.uint32(_SCATTER) + members[right], sets[left])
-    return distinct(np.concatenate([alone, found]))
+    return np.concatenate([alone, found])
+
+
+class _Index:
+    """Which sets hold each member, to count what one set shares with all others.
+
+    Args:
+        sets: in order.
+        members: by set.
+        count: of the sets.
+    """
+
+    def __init__(self, sets: Numbers, members: Numbers, count: int) -> None:
+        self._sets, self._members, self._count = sets, members, count
+        self._holders = unpacked(np.sort(packed(members, sets)))[1]
+        self._often = np.bincount(members)
+        self._starts = np.cumsum(self._often) - self._often
+        self._ends = np.searchsorted(sets, np.arange(count + 1))
+        self.reach = np.bincount(sets, self._often[members], minlength=count)
+        """How often other sets hold a member of each, by set."""
+
+    def rows(self, wanted: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
+        """Some of the rows: their sets and members."""
+        return self._sets[wanted], self._members[wanted]
+
+    def shared(self, one: int) -> Places:
+        """How many members each set has in common with one of them."""
+        own = self._members[self._ends[one] : self._ends[one + 1]]
+        return np.bincount(self._holders[spans(self._starts[own], self._often[own])], minlength=self._count)
 
 
 def _together(keys: Numbers, sets: Numbers) -> Packed:
@@ -110,8 +154,23 @@ def _jaccard(shared: Places, both: Places) -> NDArray[np.float64]:
     return shared / (both - shared)
 
 
-def _shared(one: Numbers, other: Numbers, members: Numbers, starts: Places, sizes: Places) -> Places:
-    """How many members each of these pairs of sets has in common."""
+def _shared(one: Numbers, other: Numbers, sets: Numbers, members: Numbers, starts: Places, sizes: Places) -> Places:
+    """How many members each of these pairs of sets has in common. The pairs are in order."""
+    shared = np.zeros(len(one), np.intp)
+    index = _Index(sets, members, len(sizes))
+    partners = np.bincount(one, minlength=len(sizes))
+    ends = np.cumsum(partners)
+    many = partners * sizes * _SORTED > index.reach + len(sizes)
+    for busy in np.flatnonzero(many & (partners > 1)).tolist():
+        own = slice(ends[busy] - partners[busy], ends[busy])
+        shared[own] = index.shared(busy)[other[own]]
+    few = np.flatnonzero(~(many & (partners > 1))[one])
+    shared[few] = _compared(one[few], other[few], members, starts, sizes)
+    return shared
+
+
+def _compared(one: Numbers, other: Numbers, members: Numbers, starts: Places, sizes: Places) -> Places:
+    """The same, pair by pair."""
     shared = np.zeros(len(one), np.intp)
     work = np.cumsum(sizes[one] + sizes[other]) // _AT_ONCE
     for block in np.split(np.arange(len(one)), np.flatnonzero(np.diff(work)) + 1):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
@@ -11,9 +13,12 @@ from tasks.corpus import corpus
 from tasks.lineage import parents
 
 if TYPE_CHECKING:
+    from tasks.likeness import Likeness
     from tasks.settings import Settings
 
 NAME = "deduplicate_candidates"
+_MOST_JOINED = 5_000_000  # rows of tasks and edges, about 100 MB
+_NOWHERE = -1
 
 
 def deduplicate_candidates(batch: Batch, settings: Settings) -> Batch:
@@ -22,7 +27,8 @@ def deduplicate_candidates(batch: Batch, settings: Settings) -> Batch:
     It is compared with kept candidates only, so that likeness does not pass on. With guards what a kept candidate
     descends from stays; what else they keep apart is said in `tasks/likeness.py`.
 
-    Cost: per task only items that are like another are replayed, in rank order, a few joins in all.
+    Cost: per task only items that are like another are replayed, a few joins in all; where most of them are like most
+    others, a look at each and at what the kept ones are like.
     """
     candidates = batch.candidates
     assert candidates is not None, "scoring comes first"
@@ -30,7 +36,7 @@ def deduplicate_candidates(batch: Batch, settings: Settings) -> Batch:
         return batch
     like = (batch.corpus or corpus(batch.items, settings)).likeness
     pairs = candidates.select("task", "item", "rank").join(like.classes, on="item")
-    lost = _lost(pairs, like.edges)
+    lost = _lost(pairs, like)
     if settings.dedup.guards and len(lost):
         lost = _without_ancestors(lost, candidates, parents(batch.items))
     if lost.is_empty():
@@ -46,17 +52,36 @@ def deduplicate_candidates(batch: Batch, settings: Settings) -> Batch:
     )
 
 
-def _lost(pairs: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
+def _lost(pairs: pl.DataFrame, like: Likeness) -> pl.DataFrame:
     """`task, item, winner` of the candidates that go.
 
-    The best of a class stands for it. A class goes if a better class that may replace it was kept; all of its items
-    then go, else all but the best. Rounds settle at least the best unsettled class of every chain.
+    The best of a class stands for it. A class goes if a better class that may replace it was kept, in favour of the
+    best such; all of its items then go, else all but the best.
     """
     best = (
         pairs.sort("task", "rank")
         .group_by("task", "class", maintain_order=True)
         .agg(pl.first("rank"), head=pl.first("item"))
     )
+    many = len(like.edges) * best["task"].n_unique() > _MOST_JOINED
+    beaten = _replayed(best, like) if many else _settled(best, like.edges)
+    heads = best.select("task", "class", "head")
+    winner = heads.select("task", pl.col("class").alias("winner"), pl.col("head").alias("by"))
+    beaten_by = beaten.join(winner, on=["task", "winner"]).select("task", "class", "by")
+    return (
+        pairs.join(heads, on=["task", "class"])
+        .join(beaten_by, on=["task", "class"], how="left")
+        .with_columns(winner=pl.coalesce("by", pl.when(pl.col("item") != pl.col("head")).then("head")))
+        .drop_nulls("winner")
+        .select("task", "item", "winner")
+    )
+
+
+def _settled(best: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
+    """`task, class, winner` of the classes that go, for all tasks at once.
+
+    Rounds settle at least the best unsettled class of every chain. Holds a row a task and an edge.
+    """
     rivals = (
         best.select("task", "class", "rank")
         .join(edges.select(pl.col("loser").alias("class"), "winner"), on="class")
@@ -66,33 +91,43 @@ def _lost(pairs: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("better") < pl.col("rank"))
         .select("task", "class", "winner", "better")
     )
-    out = pl.DataFrame(schema={"task": pl.UInt32, "class": pl.UInt32, "winner": pl.UInt32})
+    out = best.select("task", "class").clear()
     open_rivals = rivals
     undecided = rivals.select("task", "class").unique()
     while len(undecided):
         as_winner = undecided.select("task", pl.col("class").alias("winner"))
-        beaten = (
-            open_rivals.join(as_winner, on=["task", "winner"], how="anti")  # what is no longer undecided was kept
-            .sort("task", "class", "better")
-            .group_by("task", "class", maintain_order=True)
-            .agg(pl.first("winner"))
-        )
+        # what is no longer undecided was kept
+        beaten = open_rivals.join(as_winner, on=["task", "winner"], how="anti").select("task", "class").unique()
         out = pl.concat([out, beaten])
         gone = beaten.select("task", pl.col("class").alias("winner"))
         open_rivals = open_rivals.join(gone, on=["task", "winner"], how="anti").join(
-            beaten.select("task", "class"), on=["task", "class"], how="anti"
+            beaten, on=["task", "class"], how="anti"
         )
         undecided = open_rivals.select("task", "class").unique()
-    heads = best.select("task", "class", "head")
-    winner = heads.select("task", pl.col("class").alias("winner"), pl.col("head").alias("by"))
-    beaten_by = out.join(winner, on=["task", "winner"]).select("task", "class", "by")
-    return (
-        pairs.join(heads, on=["task", "class"])
-        .join(beaten_by, on=["task", "class"], how="left")
-        .with_columns(winner=pl.coalesce("by", pl.when(pl.col("item") != pl.col("head")).then("head")))
-        .drop_nulls("winner")
-        .select("task", "item", "winner")
-    )
+    kept = rivals.join(out.rename({"class": "winner"}), on=["task", "winner"], how="anti")
+    return kept.sort("task", "class", "better").group_by("task", "class", maintain_order=True).agg(pl.first("winner"))
+
+
+def _replayed(best: pl.DataFrame, like: Likeness) -> pl.DataFrame:
+    """The same, a task at a time: each class that is kept beats at once all that it is like.
+
+    For classes of which most are like most others, so that few are kept.
+    """
+    tasks, classes = best["task"].to_numpy(), best["class"].to_numpy()
+    place_of = np.full(like.size, _NOWHERE, np.intp)
+    starts = np.flatnonzero(np.diff(tasks.astype(np.int64), prepend=-1)).tolist()
+    beaten = np.full(len(best), _NOWHERE, np.intp)
+    for start, end in pairwise([*starts, len(tasks)]):
+        own = classes[start:end]
+        place_of[own] = np.arange(start, end)
+        for place, winner in enumerate(own.tolist(), start):
+            if beaten[place] == _NOWHERE:
+                behind = place_of[like.losers(winner)]
+                behind = behind[behind > place]
+                beaten[behind[beaten[behind] == _NOWHERE]] = place
+        place_of[own] = _NOWHERE
+    gone = beaten != _NOWHERE
+    return best.select("task", "class").filter(gone).with_columns(winner=pl.Series(classes[beaten[gone]]))
 
 
 def _without_ancestors(lost: pl.DataFrame, candidates: pl.DataFrame, family: pl.DataFrame) -> pl.DataFrame:

@@ -20,10 +20,14 @@ def found(sets, kinds, threshold):
 
 @pytest.mark.parametrize("many", [12, 60])
 @pytest.mark.parametrize("at_once", [1, 2_000_000])
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize(("crowded", "sorting"), [(2_000, 40), (0, 0), (4, 1), (0, 1_000)])
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_all_near_pairs_of_one_kind_and_no_others_are_found(many, at_once, data):
-    """Many sets of few members are brought together two by two; a verification in blocks misses no pair."""
+def test_all_near_pairs_of_one_kind_and_no_others_are_found(many, at_once, crowded, sorting, data):
+    """Many sets of few members are brought together two by two; a verification in blocks misses no pair.
+
+    Sets that meet many others are looked at one by one.
+    """
     member = st.integers(0, many)
     sets = data.draw(st.lists(st.frozensets(member, max_size=10), max_size=40))
     kinds = data.draw(st.lists(st.integers(0, 1), min_size=len(sets), max_size=len(sets)))
@@ -37,6 +41,8 @@ def test_all_near_pairs_of_one_kind_and_no_others_are_found(many, at_once, data)
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_AT_ONCE", at_once)
+        patch.setattr(module, "_CROWDED", crowded)
+        patch.setattr(module, "_SORTED", sorting)
         assert found(sets, kinds, threshold) == plain
 
 
