@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from tasks.near_sets import near_sets
-from tasks.pairs import begins, packed, unpacked
+from tasks.pairs import bounds, packed, unpacked
 from tasks.text import difference_marks
 
 if TYPE_CHECKING:
@@ -106,10 +105,7 @@ def _classes(items: pl.DataFrame, words: pl.DataFrame, *, guards: bool) -> pl.Da
 def _sets(words: pl.DataFrame) -> dict[int, bytes]:
     """The words of each item as one key, made of their numbers in order."""
     item, numbers = words["item"].to_numpy(), words["word"].to_numpy().tobytes()
-    starts = np.flatnonzero(begins(item))
-    bounds = [*(_WORD * starts).tolist(), len(numbers)]
-    keys = [numbers[start:end] for start, end in pairwise(bounds)]
-    return dict(zip(item[starts].tolist(), keys, strict=True))
+    return {int(item[start]): numbers[_WORD * start : _WORD * end] for start, end in bounds(item)}
 
 
 def _group() -> pl.Expr:

@@ -34,7 +34,7 @@ def load_batch(run: Run, inputs: Inputs) -> Batch:
 
 
 def warm_all(settings: Settings) -> None:
-    """Loads the credential rules and the vocabulary, side by side: each takes about half a second."""
+    """Loads the credential rules beside the token counts, or the vocabulary where none are kept: half a second each."""
     with ThreadPoolExecutor(1) as beside:
         rules = beside.submit(warm, cache_folder() if settings.tokens.cache else None)
         token_counter(settings.tokens)

@@ -76,7 +76,7 @@ def parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table")
 
 
-@lru_cache(maxsize=20_000)  # shards offer the same passages
+@lru_cache(maxsize=20_000)  # tasks cut the same passages at the same places
 def embed(text: str) -> str:
     """A text as it may stand inside a prompt: readable, its words unchanged, unable to change the prompt's structure.
 

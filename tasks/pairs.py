@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,12 @@ def runs(ordered: Ordered) -> tuple[Places, Places]:
     """Where each distinct number of ordered ones begins, and how often it stands there."""
     starts = np.flatnonzero(begins(ordered))
     return starts, np.concatenate([starts[1:], [len(ordered)]])[: len(starts)] - starts
+
+
+def bounds(ordered: Ordered) -> list[tuple[int, int]]:
+    """The places at which each run of equal numbers begins and ends."""
+    starts = np.flatnonzero(begins(ordered)).tolist()
+    return list(pairwise([*starts, len(ordered)]))
 
 
 def distinct(pairs: Packed) -> Packed:

@@ -7,13 +7,14 @@ move; everything else is merged in as it stands.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from tasks.lineage import parents
+from tasks.pairs import bounds, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -230,14 +231,13 @@ def _views(batch: Batch, facts: Facts) -> Iterator[_View]:
 def _grouped(rows: pl.DataFrame, by: str) -> Iterator[tuple[int, Places]]:
     """The items that are still in, by pool or task."""
     alive = rows.filter(pl.col("reason").is_null())
-    keys, items = alive[by].to_numpy().astype(np.int64), alive["item"].to_numpy().astype(np.intp)
-    both = keys << 32 | items
+    keys, items = alive[by].to_numpy(), alive["item"].to_numpy()
+    both = packed(keys, items)
     if (both[1:] < both[:-1]).any():  # pools mostly are in order
         order = np.argsort(both)
         keys, items = keys[order], items[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1)).tolist()
-    for start, end in pairwise([*starts, len(keys)]):
-        yield int(keys[start]), items[start:end]
+    for start, end in bounds(keys):
+        yield int(keys[start]), items[start:end].astype(np.intp)
 
 
 @dataclass(frozen=True)

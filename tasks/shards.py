@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from tasks.accounting import alive_counts
+from tasks.pairs import spans
 from tasks.ranking import listed
 
 if TYPE_CHECKING:
@@ -48,14 +49,12 @@ class _ByPool:
 
     def __init__(self, pools: pl.DataFrame) -> None:
         self._pools = pools.sort("pool", maintain_order=True)
-        ends = self._pools.group_by("pool", maintain_order=True).len().with_columns(pl.col("len").cum_sum())
-        self._ends = dict(ends.iter_rows())
-        self._starts = dict(zip(self._ends, [0, *self._ends.values()], strict=False))
+        self._ordered = self._pools["pool"].to_numpy()
 
     def rows_of(self, seen: pl.Series) -> pl.DataFrame:
         """The rows of these pools, by pool."""
-        spans = [np.arange(self._starts[pool], self._ends[pool]) for pool in seen.sort() if pool in self._ends]
-        return self._pools[np.concatenate([np.empty(0, np.intp), *spans])]
+        first, end = (np.searchsorted(self._ordered, seen.sort().to_numpy(), side) for side in ("left", "right"))
+        return self._pools[spans(first, end - first)]
 
 
 def _rows(batch: Batch, settings: Settings) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 from tasks.batch import REASON, STAGE, Batch
 from tasks.corpus import corpus
 from tasks.lineage import parents
+from tasks.pairs import bounds
 
 if TYPE_CHECKING:
     from tasks.likeness import Likeness
@@ -115,9 +115,8 @@ def _replayed(best: pl.DataFrame, like: Likeness) -> pl.DataFrame:
     """
     tasks, classes = best["task"].to_numpy(), best["class"].to_numpy()
     place_of = np.full(like.size, _NOWHERE, np.intp)
-    starts = np.flatnonzero(np.diff(tasks.astype(np.int64), prepend=-1)).tolist()
     beaten = np.full(len(best), _NOWHERE, np.intp)
-    for start, end in pairwise([*starts, len(tasks)]):
+    for start, end in bounds(tasks):
         own = classes[start:end]
         place_of[own] = np.arange(start, end)
         for place, winner in enumerate(own.tolist(), start):

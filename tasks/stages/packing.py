@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch
 from tasks.corpus import headings_of, offers_of
+from tasks.pairs import bounds
 from tasks.purse import UNSAID, Choice, Goods, Purse
 from tasks.terms import PRIORITIES, PRIORITY, REASONS, SECTIONS
 from tasks.tokens import token_counter
@@ -42,8 +42,8 @@ def select_and_pack(batch: Batch, settings: Settings) -> Batch:
     candidates = batch.candidates
     assert candidates is not None, "scoring comes first"
     facts = _Facts(batch.items, headings_of(batch))
-    shelves = list(_shelves(candidates, facts, settings))
     goods = Goods(offers_of(batch, settings), token_counter(settings.tokens), settings)
+    shelves = list(_shelves(candidates, facts, goods))
     budgets = dict(batch.tasks.select("task", "budget_tokens").iter_rows())
     choices = []
     for shelf in shelves:
@@ -62,11 +62,10 @@ class _Facts:
     """What counts of each item, in arrays by its place."""
 
     def __init__(self, items: pl.DataFrame, headings: pl.Series) -> None:
-        rows = items.select("item", pl.col("section").to_physical(), urgency=_urgency())
+        rows = items.select("item", urgency=_urgency())
         places = rows["item"].to_numpy()
         size = int(places.max()) + 1 if len(places) else 0
-        self.sections, self.urgency, self.heads = (np.zeros(size, kind) for kind in (np.int8, np.int8, np.bool_))
-        self.sections[places] = rows["section"].to_numpy()
+        self.urgency, self.heads = np.zeros(size, np.int8), np.zeros(size, np.bool_)
         self.urgency[places] = rows["urgency"].to_numpy()
         self.heads[headings.to_numpy()] = True
 
@@ -92,19 +91,19 @@ class _Shelf:
         return self.items[others]
 
 
-def _shelves(candidates: pl.DataFrame, facts: _Facts, settings: Settings) -> Iterator[_Shelf]:
+def _shelves(candidates: pl.DataFrame, facts: _Facts, goods: Goods) -> Iterator[_Shelf]:
     """The shelves of all tasks. Of the rules the more urgent ones come first; headings come with what is under them."""
+    packing = goods.settings.packing
     rows = np.flatnonzero(candidates["reason"].is_null().to_numpy())
     tasks, items = candidates["task"].to_numpy()[rows], candidates["item"].to_numpy()[rows]
-    starts = np.flatnonzero(np.diff(tasks.astype(np.int64), prepend=-1))
-    for start, end in pairwise([*starts.tolist(), len(tasks)]):
+    for start, end in bounds(tasks):
         own = items[start:end]
         places = np.arange(len(own))
-        if settings.packing.rule == "sections":
+        if packing.rule == "sections":
             places = np.flatnonzero(~facts.heads[own])
             if (urgency := facts.urgency[own[places]]).any():
                 places = places[np.argsort(urgency, kind="stable")]
-            places = _within(facts.sections[own[places]], places, settings.packing.horizon)
+            places = _within(goods.offers.sections[own[places]], places, packing.horizon)
         yield _Shelf(int(tasks[start]), rows[start:end], own, places)
 
 
