@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.markdown import embed, embed_all
+from tasks.markdown import embed_all
 from tasks.terms import SECTION_TITLES
 
 if TYPE_CHECKING:
@@ -57,11 +57,6 @@ def label(section: str, kind: str, settings: RenderSettings) -> str:
     if section not in _LABELLED_SECTIONS or kind in _UNLABELLED_KINDS.get(section, ()):
         return ""
     return f"### {_SPEAKERS[kind]}"
-
-
-def block(text: str, section: str, kind: str, settings: RenderSettings) -> str:
-    """An item as it stands in the prompt: its label, and its text made safe."""
-    return labelled(embed(text), label(section, kind, settings), settings)
 
 
 def labelled(body: str, heading: str, settings: RenderSettings) -> str:

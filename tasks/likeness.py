@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from tasks.near_sets import near_sets
-from tasks.pairs import bounds, packed, unpacked
+from tasks.pairs import Lists, bounds
 from tasks.text import difference_marks
 
 if TYPE_CHECKING:
@@ -42,14 +42,11 @@ class Likeness:
 
     def losers(self, winner: int) -> NDArray[np.uint32]:
         """The classes that may go in favour of one."""
-        losers, starts = self._by_winner
-        return losers[starts[winner] : starts[winner + 1]]
+        return self._losers.of(np.array([winner], np.uint32))
 
     @cached_property
-    def _by_winner(self) -> tuple[NDArray[np.uint32], NDArray[np.intp]]:
-        """The losers by winner, and where those of each begin."""
-        winners, losers = unpacked(np.sort(packed(self.edges["winner"].to_numpy(), self.edges["loser"].to_numpy())))
-        return losers, np.searchsorted(winners, np.arange(self.size + 1))
+    def _losers(self) -> Lists:
+        return Lists(self.edges["winner"].to_numpy(), self.edges["loser"].to_numpy(), self.size)
 
 
 def likeness(items: pl.DataFrame, words: pl.DataFrame, family: pl.DataFrame, settings: Settings) -> Likeness:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasks.pairs import begins, distinct, meeting, packed, spans, unpacked
+from tasks.pairs import Lists, begins, distinct, meeting, packed, spans, unpacked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,11 +116,9 @@ class _Index:
 
     def __init__(self, sets: Numbers, members: Numbers, count: int) -> None:
         self._sets, self._members, self._count = sets, members, count
-        self._holders = unpacked(np.sort(packed(members, sets)))[1]
-        self._often = np.bincount(members)
-        self._starts = np.cumsum(self._often) - self._often
+        self._holders = Lists(members, sets)
         self._ends = np.searchsorted(sets, np.arange(count + 1))
-        self.reach = np.bincount(sets, self._often[members], minlength=count)
+        self.reach = np.bincount(sets, self._holders.often[members], minlength=count)
         """How often other sets hold a member of each, by set."""
 
     def rows(self, wanted: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
@@ -130,7 +128,7 @@ class _Index:
     def shared(self, one: int) -> Places:
         """How many members each set has in common with one of them."""
         own = self._members[self._ends[one] : self._ends[one + 1]]
-        return np.bincount(self._holders[spans(self._starts[own], self._often[own])], minlength=self._count)
+        return np.bincount(self._holders.of(own), minlength=self._count)
 
 
 def _together(keys: Numbers, sets: Numbers) -> Packed:

@@ -68,6 +68,26 @@ def meeting(ordered: Ordered) -> tuple[Places, Places]:
     return np.repeat(places, behind), spans(places + 1, behind)
 
 
+class Lists:
+    """The values of keys, each key's in order.
+
+    Args:
+        keys: numbers from 0, each as often as it has values.
+        values: by key.
+        size: keys that there are at least, with values or without.
+    """
+
+    def __init__(self, keys: Numbers, values: Numbers, size: int = 0) -> None:
+        self.often = np.bincount(keys, minlength=size)
+        """How many values each key has."""
+        self._values = unpacked(np.sort(packed(keys, values)))[1]
+        self._starts = np.cumsum(self.often) - self.often
+
+    def of(self, keys: Numbers) -> Numbers:
+        """The values of some keys, one key's after the other's."""
+        return self._values[spans(self._starts[keys], self.often[keys])]
+
+
 def looked_up(keys: Numbers, values: Numbers, wanted: Numbers) -> tuple[Places, Numbers]:
     """For each wanted number the values of its keys: the places in `wanted`, and the values.
 
@@ -76,8 +96,5 @@ def looked_up(keys: Numbers, values: Numbers, wanted: Numbers) -> tuple[Places, 
         values: by key.
         wanted: numbers, some of which may be no keys.
     """
-    counts = np.bincount(keys, minlength=1 + int(wanted.max(initial=0)))
-    ordered = values[np.argsort(keys, kind="stable")]
-    lengths = counts[wanted]
-    places = spans((np.cumsum(counts) - counts)[wanted], lengths)
-    return np.repeat(np.arange(len(wanted)), lengths), ordered[places]
+    lists = Lists(keys, values, 1 + int(wanted.max(initial=0)))
+    return np.repeat(np.arange(len(wanted)), lists.often[wanted]), lists.of(wanted)

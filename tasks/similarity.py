@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tasks.pairs import packed, runs, spans, unpacked
+from tasks.pairs import Lists, runs
 from tasks.text import numbered, spelled, token_table
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ class Similarity:
     def __init__(self, words: WordTable, measure: str) -> None:
         item, word = (words.rows[column].to_numpy() for column in ("id", "word"))
         sizes = np.bincount(item)
-        self._often = np.bincount(word)
+        self._holders = Lists(word, item)
         self._measure = measure
         self._count = int(np.count_nonzero(sizes))
-        known = pl.DataFrame({"token": words.vocabulary, "df": self._often.astype(np.uint32)}).with_row_index("word")
+        known = pl.DataFrame({"token": words.vocabulary, "df": self._holders.often.astype(np.uint32)}).with_row_index(
+            "word"
+        )
         self._words = known.select("token", "word", weight=_weight(measure, self._count))
         self._weights = self._words["weight"].to_numpy()
-        self._postings = unpacked(np.sort(packed(word, item)))[1]
-        self._starts = np.cumsum(self._often) - self._often
         self._average = float(sizes.sum() / max(self._count, 1) or 1.0)
         self._sizes = sizes.astype(np.float64)
         if measure == "tfidf":
@@ -69,14 +69,13 @@ class Similarity:
 
     def _shared(self, words: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """The items in which any of these words stands, and the summed weight of those that do."""
-        often = self._often[words]
-        items = self._postings[spans(self._starts[words], often)]
+        items = self._holders.of(words)
         plain = self._measure in ("jaccard", "tags")
         if plain and len(items) * _RARE < len(self._sizes):  # sorting a few is faster than a count of every item
             items.sort()
             starts, lengths = runs(items)
             return items[starts], lengths.astype(np.float64)
-        sums = np.bincount(items, None if plain else np.repeat(self._weights[words], often))
+        sums = np.bincount(items, None if plain else np.repeat(self._weights[words], self._holders.often[words]))
         found = np.flatnonzero(sums != 0).astype(np.uint32)
         return found, sums[found].astype(np.float64)
 

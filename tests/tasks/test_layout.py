@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tasks.layout import SEPARATOR, block, blocks, compose, label, title
+from tasks.layout import SEPARATOR, blocks, compose, label, labelled, title
+from tasks.markdown import embed
 from tasks.settings import RenderSettings
 from tasks.terms import KINDS, SECTION_TITLES, SECTIONS
 
@@ -49,7 +50,9 @@ def test_many_blocks_are_those_made_one_by_one(style):
     )
     drawn = blocks(frame, style)
     assert drawn["item"].to_list() == [0, 1, 2, 3]
-    assert drawn["block"].to_list() == [block(text, section, kind, style) for _, text, section, kind in rows]
+    assert drawn["block"].to_list() == [
+        labelled(embed(text), label(section, kind, style), style) for _, text, section, kind in rows
+    ]
     assert drawn["body"].to_list() == ["#### A\n\ntext", "same", "same", "same"]
 
 
