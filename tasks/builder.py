@@ -18,8 +18,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-import polars as pl
-
+from tasks.accounting import alive_counts
 from tasks.building import Built, build
 from tasks.errors import (
     ArtifactDamagedError,
@@ -204,7 +203,7 @@ class ContextBuilder:
         def observed(stage: Stage, batch: Batch, settings: Settings, shard: int) -> tuple[Batch, Broken]:
             after, broken = call(stage, batch, settings, shard)
             name = stage.__name__
-            alive = after.stages.filter(pl.col("stage").cast(pl.String) == name)["candidates_out"].sum()
+            alive = alive_counts(after)["candidates"].sum()
             counts = {"shard": shard, "tasks": len(after.tasks), "candidates": int(alive), "broken": len(broken)}
             with self._in_hook():
                 hooks.on_stage(name, counts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Alike = tuple[int, Rows, Numbers]
 
 Number = TypeVar("Number", bound=np.generic)
+_Sort = Literal["quicksort", "stable"]
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,7 @@ class _History:
         score = facts.score(items, self.recency_worth[items], 0.0)
         order = _by_worth(items, score)
         self.items, self.score = items[order], score[order]
+        self.losses = -self.score
         self.place = np.full(facts.size, -1, np.int64)
         self.place[self.items] = np.arange(len(items))
         self.needed = self.items[~facts.optional[self.items]]
@@ -137,15 +139,15 @@ class _History:
 
     def _head(self, facts: Facts) -> int:
         """How much of the order holds the optional items that are listed, should a word in common raise none."""
-        if facts.listed is None:
-            return len(self.items)
-        options = np.cumsum(facts.optional[self.items])
-        return min(int(np.searchsorted(options, facts.listed)) + 1, len(self.items))
+        return _last(facts.optional[self.items], facts)
 
 
-def _by_worth(items: Places, scores: Numbers) -> NDArray[np.intp]:
-    """The order of items by score, descending; of equal scores the lower item comes first."""
-    order = np.argsort(-scores)
+def _by_worth(items: Places, scores: Numbers, kind: _Sort = "quicksort") -> NDArray[np.intp]:
+    """The order of items by score, descending; of equal scores the lower item comes first.
+
+    What consists of a few ordered runs is merged by a `stable` sort, several times as fast.
+    """
+    order = np.argsort(-scores, kind=kind)
     same = scores[order[1:]] == scores[order[:-1]]
     if same.any():
         tie = np.zeros(len(order), np.bool_)
@@ -156,12 +158,12 @@ def _by_worth(items: Places, scores: Numbers) -> NDArray[np.intp]:
     return order
 
 
-def _before(items: Places, scores: Numbers, *, among: Places, losses: Numbers) -> NDArray[np.intp]:
-    """How many of an order, given by its items and their negative scores, come before each item with its score."""
-    places = np.searchsorted(losses, -scores, "left")
-    inside = np.flatnonzero(places < len(losses))
-    for tied in inside[losses[places[inside]] == -scores[inside]]:
-        end = np.searchsorted(losses, -scores[tied], "right")
+def _before(items: Places, losses: Numbers, *, among: Places, of: Numbers) -> NDArray[np.intp]:
+    """How many of an order, given by its items and their negative scores, come before each item with its own."""
+    places = np.searchsorted(of, losses, "left")
+    inside = np.flatnonzero(places < len(of))
+    for tied in inside[of[places[inside]] == losses[inside]]:
+        end = np.searchsorted(of, losses[tied], "right")
         places[tied] += np.searchsorted(among[places[tied] : end], items[tied])
     return places
 
@@ -278,56 +280,89 @@ def _listed(shared: _History, others: Places, alike: Places, similarity: Numbers
     head, head_score = shared.items[: shared.head], shared.score[: shared.head]
     stays = np.ones(len(head), np.bool_)
     stays[places[: np.searchsorted(places, len(head))]] = False
-    near = np.searchsorted(-score, -head_score[-1], "right") if len(head) < len(shared.items) else len(loose)
+    losses = -score
+    near = np.searchsorted(losses, -head_score[-1], "right") if len(head) < len(shared.items) else len(loose)
     top = np.concatenate([head[stays], loose[:near]])
     top_score = np.concatenate([head_score[stays], score[:near]])
-    order = _by_worth(top, top_score)
+    order = _by_worth(top, top_score, "stable")
     order = order[: _last(facts.optional[top[order]], facts)]
     top, top_score = top[order], top_score[order]
 
-    wanted = _wanted((top, shared.needed, others), facts)
-    wanted[top] = False
+    rank = np.arange(1, len(top) + 1)
+    if (wanted := _wanted(top, (shared.needed, others), facts)) is not None:
+        deeper = _deeper(wanted, shared, places, loose, losses)
+        rank = np.concatenate([rank, deeper.rank])
+        order = np.argsort(rank, kind="stable")
+        rank = rank[order]
+        top = np.concatenate([top, deeper.items])[order]
+        top_score = np.concatenate([top_score, -deeper.losses])[order]
+    total = len(shared.items) + len(others)
+    tokens = shared.tokens + int(facts.tokens[others].sum())
+    return _Listed(
+        items=top,
+        recency=shared.recency[top],
+        similarity=similarity[top],
+        score=top_score,
+        rank=rank,
+        cut_candidates=total - len(top),
+        cut_tokens=tokens - int(facts.tokens[top].sum()),
+    )
+
+
+class _Deeper(NamedTuple):
+    """Candidates that are listed for another's sake, with their negative scores and their ranks."""
+
+    items: Places
+    losses: Numbers
+    rank: Places
+
+
+def _deeper(wanted: NDArray[np.bool_], shared: _History, places: Places, loose: Places, losses: Numbers) -> _Deeper:
+    """Finds wanted candidates in the history's order and among what moves.
+
+    Args:
+        wanted: by item.
+        shared: the history's order.
+        places: what moves away from there, in its order.
+        loose: what moves, and other candidates, by their worth.
+        losses: their negative scores.
+    """
     deep = np.flatnonzero(wanted[loose])
-    before = _before(loose[deep], score[deep], among=shared.items, losses=-shared.score)
+    before = _before(loose[deep], losses[deep], among=shared.items, of=shared.losses)
     deep_rank = 1 + deep + before - np.searchsorted(places, before)
     wanted[loose] = False
     still = shared.place[np.flatnonzero(wanted)]
     still = still[still >= 0]  # an ancestor may be no candidate
-    before = _before(shared.items[still], shared.score[still], among=loose, losses=-score)
+    before = _before(shared.items[still], shared.losses[still], among=loose, of=losses)
     still_rank = 1 + still - np.searchsorted(places, still) + before
-
-    ranks = np.concatenate([np.arange(1, len(top) + 1), deep_rank, still_rank])
-    order = np.argsort(ranks)
-    items = np.concatenate([top, loose[deep], shared.items[still]])[order]
-    total = len(shared.items) + len(others)
-    tokens = shared.tokens + int(facts.tokens[others].sum())
-    return _Listed(
-        items=items,
-        recency=shared.recency[items],
-        similarity=similarity[items],
-        score=np.concatenate([top_score, score[deep], shared.score[still]])[order],
-        rank=ranks[order],
-        cut_candidates=total - len(items),
-        cut_tokens=tokens - int(facts.tokens[items].sum()),
+    return _Deeper(
+        np.concatenate([loose[deep], shared.items[still]]),
+        np.concatenate([losses[deep], shared.losses[still]]),
+        np.concatenate([deep_rank, still_rank]),
     )
 
 
 def _last(optional: NDArray[np.bool_], facts: Facts) -> int:
     """How many of the best candidates there are down to the last optional one that is listed."""
-    options = np.cumsum(optional)
-    if facts.listed is None or not len(options) or options[-1] < facts.listed:
-        return len(options)
-    return int(np.searchsorted(options, facts.listed)) + 1
+    options = np.flatnonzero(optional)
+    if facts.listed is None or len(options) < facts.listed:
+        return len(optional)
+    return int(options[facts.listed - 1]) + 1
 
 
-def _wanted(parts: Iterable[Places], facts: Facts) -> NDArray[np.bool_]:
-    """Which items are in any of the parts, or an ancestor of one that is."""
+def _wanted(top: Places, parts: Sequence[Places], facts: Facts) -> NDArray[np.bool_] | None:
+    """Which items are in any of the parts, or an ancestor of one that is or of the top, and not in the top themselves.
+
+    None where there are none.
+    """
     wanted = np.zeros(facts.size, np.bool_)
-    for items in parts:
+    for items in (top, *parts):
         wanted[items] = True
-    for up in facts.above:
-        wanted[up[np.flatnonzero(wanted)]] = True
-    return wanted
+    if not all(wanted[facts.above[0][items]].all() for items in (top, *parts)):
+        for up in facts.above:
+            wanted[up[np.flatnonzero(wanted)]] = True
+    wanted[top] = False
+    return wanted if wanted.any() else None
 
 
 def _joined(parts: Sequence[_Listed], tasks: Sequence[int]) -> Ranking:
