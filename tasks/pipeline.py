@@ -162,7 +162,7 @@ def with_corpus(batch: Batch, settings: Settings) -> Batch:
     Should that fail, the stage that needs it fails too, and finds the tasks that are to blame.
     """
     try:
-        return replace(batch, corpus=corpus(batch.items, settings))
+        return replace(batch, corpus=corpus(batch, settings))
     except (Exception, pl.exceptions.PanicException):  # noqa: BLE001 - whatever it is, it will be met again
         return batch
 

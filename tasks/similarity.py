@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,21 @@ if TYPE_CHECKING:
 
 _K1, _B = 1.2, 0.75  # the usual constants of Okapi BM25
 _RARE = 3  # times as many items as hold a task's words, from which on those words are rare
+
+
+class Asked(NamedTuple):
+    """What tasks ask for: of each the words that stand in some item, and its size."""
+
+    tasks: NDArray[np.uint32]
+    """Tasks that have words, in order."""
+    words: NDArray[np.uint32]
+    """By task, numbered as in the index."""
+    starts: NDArray[np.intp]
+    """Where each task's words begin."""
+    ends: NDArray[np.intp]
+    """And end."""
+    sizes: NDArray[np.float64]
+    """How many words a task has; for `tfidf` the sum of their weights, of those in no item too."""
 
 
 class Similarity:
@@ -47,13 +62,11 @@ class Similarity:
             weights = words.rows.join(self._words, on="word").group_by("id").agg(size=pl.col("weight").sort().sum())
             self._sizes[weights["id"].to_numpy()] = weights["size"].to_numpy()
 
-    def of(self, queries: pl.DataFrame) -> Iterator[tuple[int, NDArray[np.uint32], NDArray[np.float64]]]:
-        """By task the items that share a word with it, in their order, and how alike they are, above 0 to 1.
+    def asked(self, queries: pl.DataFrame) -> Asked:
+        """What tasks ask for, to be found in this index.
 
         Args:
             queries: `task, token`, a row a distinct word of a task.
-
-        Cost: a step a shared word of a task and an item; of common words no more than one an item besides.
         """
         coded = queries.join(self._words, on="token", how="left")
         unseen = (math.log(1 + self._count) + 1) ** 2  # of a word that no item has
@@ -61,10 +74,24 @@ class Similarity:
         sizes = coded.group_by("task").agg(size=own).sort("task")
         seen = coded.drop_nulls("word").sort("task", "word")
         words, of_task = seen["word"].to_numpy(), seen["task"].to_numpy()
-        bounds = (np.searchsorted(of_task, sizes["task"].to_numpy(), side).tolist() for side in ("left", "right"))
-        for task, size, start, end in zip(*sizes.to_dict(as_series=False).values(), *bounds, strict=True):
+        tasks = sizes["task"].to_numpy()
+        starts, ends = (np.searchsorted(of_task, tasks, side) for side in ("left", "right"))
+        return Asked(tasks, words, starts, ends, sizes["size"].to_numpy())
+
+    def of(self, asked: Asked, tasks: pl.Series) -> Iterator[tuple[int, NDArray[np.uint32], NDArray[np.float64]]]:
+        """By task the items that share a word with it, in their order, and how alike they are, above 0 to 1.
+
+        Args:
+            asked: what tasks ask for.
+            tasks: those of them that matter.
+
+        Cost: a step a shared word of a task and an item; of common words no more than one an item besides.
+        """
+        wanted = np.isin(asked.tasks, tasks.to_numpy()).nonzero()[0]
+        columns = (asked.tasks, asked.sizes, asked.starts, asked.ends)
+        for task, size, start, end in zip(*(column[wanted].tolist() for column in columns), strict=True):
             if start < end:
-                found, shared = self._shared(words[start:end])
+                found, shared = self._shared(asked.words[start:end])
                 yield task, found, self._normalised(shared, size, self._sizes[found])
 
     def _shared(self, words: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:

@@ -34,7 +34,7 @@ def deduplicate_candidates(batch: Batch, settings: Settings) -> Batch:
     assert candidates is not None, "scoring comes first"
     if settings.dedup.threshold > 1 or candidates.is_empty():
         return batch
-    like = (batch.corpus or corpus(batch.items, settings)).likeness
+    like = (batch.corpus or corpus(batch, settings)).likeness
     pairs = candidates.select("task", "item", "rank").join(like.classes, on="item")
     lost = _lost(pairs, like)
     if settings.dedup.guards and len(lost):

@@ -9,10 +9,9 @@ import polars as pl
 from tasks.batch import REASON, STAGE, Batch, Beyond, empty
 from tasks.corpus import corpus
 from tasks.ranking import Facts, Ranking, ranked
-from tasks.text import token_table
 
 if TYPE_CHECKING:
-    from tasks.settings import ScoringSettings, Settings
+    from tasks.settings import Settings
 
 NAME = "score_candidates"
 
@@ -43,9 +42,9 @@ def score_candidates(batch: Batch, settings: Settings) -> Batch:
 
     Cost: of the words a step a shared word of a task and an item; of the ranking a few array operations a task.
     """
-    known = batch.corpus or corpus(batch.items, settings)
+    known = batch.corpus or corpus(batch, settings)
     facts = Facts(_facts(batch.items), known.likeness.classes["item"], settings)
-    found = ranked(batch, facts, known.similarity.of(task_words(batch, settings.scoring)))
+    found = ranked(batch, facts, known.similarity.of(known.asked, batch.tasks["task"]))
     return batch.with_frames(candidates=_candidates(found, facts), beyond=_beyond(found))
 
 
@@ -97,17 +96,3 @@ def _beyond(found: Ranking) -> pl.DataFrame:
         },
         schema=empty(Beyond).schema,
     )
-
-
-def task_words(batch: Batch, settings: ScoringSettings) -> pl.DataFrame:
-    """`task, token`: the distinct words of each task's title, description and paths."""
-    texts = batch.tasks.select(
-        pl.col("task").alias("id"),
-        pl.concat_str(
-            "title",
-            "description",
-            *(pl.col(name).list.join(" ") for name in ("files_create", "files_modify", "files_read", "files_delete")),
-            separator="\n",
-        ).alias("text"),
-    )
-    return token_table(texts, settings.words).rename({"id": "task"})
