@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
-    from numpy.typing import NDArray
 
     from tasks.settings import RenderSettings
     from tasks.tokens import TokenCounter
@@ -37,24 +36,24 @@ class Offer(NamedTuple):
 
 
 class Offers:
-    """All items that may be bought, by their place: each as an offer, and what every pass looks at in arrays."""
+    """All items that may be bought, by their place, and what purses look at most, laid out for quick looks.
+
+    Attributes:
+        by_item: each as an offer.
+        links: its parent, section, cost and size, for walks up its ancestors.
+        costs, sections, cuttable: arrays, for looks at many together.
+        dearest: what the dearest passage that may be cut costs.
+    """
 
     def __init__(self, by_item: Mapping[int, Offer]) -> None:
         self.by_item = by_item
-        size = max(by_item, default=-1) + 1
-        self.costs = np.zeros(size, np.int64)
-        self.sections = np.zeros(size, np.int8)
-        places = list(by_item)
-        self.costs[places] = [offer.cost for offer in by_item.values()]
-        self.sections[places] = [SECTION_PLACES[offer.section] for offer in by_item.values()]
+        nothing = Offer(None, SECTIONS[0], "", 0, 0, 0, "", "")
+        offers = [by_item.get(item, nothing) for item in range(max(by_item, default=-1) + 1)]
+        self.links = [(offer.parent, offer.section, offer.cost, offer.size) for offer in offers]
+        self.costs = np.array([offer.cost for offer in offers], np.int64)
+        self.sections = np.array([SECTION_PLACES[offer.section] for offer in offers], np.int8)
         self.cuttable = np.isin(self.sections, [SECTION_PLACES[name] for name in CUTTABLE])
-
-    def among(self, *parts: NDArray[np.integer]) -> bytes:
-        """A byte an item that may be bought: 1 where any of the parts has it."""
-        found = np.zeros(len(self.costs), np.bool_)
-        for items in parts:
-            found[items] = True
-        return found.tobytes()
+        self.dearest = int(self.costs[self.cuttable].max(initial=0))
 
 
 def offered(items: pl.DataFrame, family: pl.DataFrame, counter: TokenCounter, settings: RenderSettings) -> Offers:

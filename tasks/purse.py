@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,7 @@ from tasks.offers import CUTTABLE, SECTION_PLACES
 from tasks.terms import KINDS, REASONS, SECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,18 +24,18 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.integer]
 
-_REASON_PLACES = {reason: place for place, reason in enumerate(REASONS)}
+_BUDGET, _KIND_LIMIT, _PARENT_MISSING_ROOM = map(REASONS.index, ("budget", "kind_limit", "parent_missing_room"))
 #: What stands for tokens where they are not the reason.
 UNSAID = -1
-_AT_ONCE = 128  # candidates that are looked at together, since what the first of them cost rules out the others
+_AT_ONCE = 64  # candidates that are looked at together, since what the first of them cost rules out the others
 _LEAST_CUT = 48  # tokens of room below which a cut passage would say too little
 _TITLE_BYTES = 64  # more than any title of a section takes
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n|\n(?=[-*+|] ?|\d+[.)] )")
 
 
-#: A place among the ranked, the reason, and the tokens that it missed.
-_Refusal = tuple[int, str, int | None]
+#: The place of the reason in `REASONS`, and the tokens that were missed.
+_Refusal = tuple[int, int]
 
 
 class Goods:
@@ -82,17 +81,14 @@ class Choice:
             if item not in self.selected
         }
 
-    def refuse(self, places: Places | slice, reason: str, short: NDArray[np.int64] | int | None) -> None:
-        """Notes why ranked candidates are not bought; what is said last holds, unless they are bought after all."""
-        self.reasons[places] = _REASON_PLACES[reason]
-        self.short[places] = UNSAID if short is None else short
-
-    def refuse_each(self, refusals: Sequence[_Refusal]) -> None:
-        """Notes several, each for its own reason."""
-        if refusals:
-            places, reasons, short = zip(*refusals, strict=True)
-            self.reasons[list(places)] = [_REASON_PLACES[reason] for reason in reasons]
-            self.short[list(places)] = [UNSAID if tokens is None else tokens for tokens in short]
+    def refuse(
+        self,
+        places: Places | NDArray[np.bool_] | slice,
+        reasons: NDArray[np.int8] | int,
+        short: NDArray[np.int64] | int,
+    ) -> None:
+        """Notes why ranked candidates are not bought."""
+        self.reasons[places], self.short[places] = reasons, short
 
 
 class Purse:
@@ -106,6 +102,7 @@ class Purse:
     def __init__(self, goods: Goods, budget: int) -> None:
         self._offers = goods.offers
         self._goods = goods.offers.by_item
+        self._links = goods.offers.links
         self._budget = budget
         self._counter = goods.counter
         self._settings = goods.settings
@@ -123,12 +120,14 @@ class Purse:
 
         `ancestors` are candidates too, which come with a descendant or not at all.
         """
-        self._choice = Choice(np.asarray(ranked, np.uint32))
-        self._candidates = self._offers.among(self._choice.ranked, np.asarray(ancestors, np.uint32))
+        self._choice = Choice(np.asarray(ranked, np.intp))
+        self._candidates = bytearray(len(self._offers.costs))
+        marks = np.frombuffer(self._candidates, np.uint8)
+        marks[self._choice.ranked] = marks[np.asarray(ancestors, np.intp)] = True
         sections = self._offers.sections[self._choice.ranked]
         brief = self._of(sections, "brief")
         if not self._pin(brief):
-            self._choice.refuse(np.flatnonzero(sections != SECTION_PLACES["brief"]), "budget", None)
+            self._choice.refuse(sections != SECTION_PLACES["brief"], _BUDGET, UNSAID)
             return self._choice
         shares = self._settings.packing
         rules, requirements, design = (self._of(sections, name) for name in ("rules", "requirements", "design"))
@@ -138,27 +137,27 @@ class Purse:
         unspent = kept_back + self._pass(requirements, spec - kept_back, whole=spec)
         unspent = self._pass(design, unspent, whole=spec)
         self._pass(requirements, unspent)
-        self._pass(self._of(sections, "reference", "history"), self._left, whole=self._left)
-        self._pass(self._of(sections, "requirements", "design"), self._left)
-        self._pass(rules, self._left)
+        self._pass(self._of(sections, "reference", "history"), self._left, whole=self._left, last=True)
+        self._pass(self._of(sections, "requirements", "design"), self._left, last=True)
+        self._pass(rules, self._left, last=True)
         return self._choice
 
     def _of(self, sections: NDArray[np.int8], *names: str) -> Places:
         """The places, among the ranked, of the candidates of some sections."""
-        wanted = sections == SECTION_PLACES[names[0]]
+        wanted: NDArray[np.bool_] = sections == SECTION_PLACES[names[0]]
         for name in names[1:]:
             wanted |= sections == SECTION_PLACES[name]
-        return np.flatnonzero(wanted)
+        return wanted.nonzero()[0]
 
     def fill_plainly(self, ranked: Sequence[int] | Places) -> Choice:
         """Fills the budget in one pass over bare texts: no sections, labels or ancestors."""
-        choice = self._choice = Choice(np.asarray(ranked, np.uint32))
+        choice = self._choice = Choice(np.asarray(ranked, np.intp))
         for place, item in enumerate(choice.ranked.tolist()):
             offer = self._goods[item]
             if self._kind_room[offer.kind] < 1:
-                choice.refuse(slice(place, place + 1), "kind_limit", None)
+                choice.refuse(slice(place, place + 1), _KIND_LIMIT, UNSAID)
             elif offer.tokens > self._left:
-                choice.refuse(slice(place, place + 1), "budget", offer.tokens - self._left)
+                choice.refuse(slice(place, place + 1), _BUDGET, offer.tokens - self._left)
             else:
                 self._left -= offer.tokens
                 self._kind_room[offer.kind] -= 1
@@ -171,7 +170,7 @@ class Purse:
         price = sum(self._goods[item].cost for item in pinned) + (self._titles["brief"] if pinned else 0)
         size = sum(self._goods[item].size for item in pinned) + _TITLE_BYTES
         if price > self._left or size > self._bytes:
-            self._choice.refuse(brief, "budget", max(price - self._left, 1))
+            self._choice.refuse(brief, _BUDGET, max(price - self._left, 1))
             return False
         self._left -= price
         self._bytes -= size
@@ -181,73 +180,65 @@ class Purse:
 
     # ---- one pass ----
 
-    def _pass(self, places: Places, share: int, *, whole: int | None = None) -> int:
+    def _pass(self, places: Places, share: int, *, whole: int | None = None, last: bool = False) -> int:
         """Buys what a share can pay for, best first; returns what the share has left.
 
         `places` are those of the pass among the ranked. `whole` is the share of the section's whole group: a passage
-        larger than that is cut, any other passed over.
+        larger than that is cut, any other passed over. What the `last` pass over candidates refuses is out for good.
         """
         limit = room = min(share, self._left)
         if not len(places):
             return share
-        capped = share < self._left
-        reason = "section_budget" if capped else "budget"
         selected, items = self._choice.selected, self._choice.ranked[places]
         costs = self._least_costs(items, whole)
-        near = np.flatnonzero(costs <= room)  # room only shrinks, so no other can be bought
-        refused: list[_Refusal] = []
-        rooms, since = [room], [0]  # the room that there is, from which place of the pass on
-        for start in range(0, len(near), _AT_ONCE):
-            some = near[start : start + _AT_ONCE]
-            some = some[costs[some] <= room]
+        tried: dict[int, int | _Refusal] = {}
+        near = (costs <= room).nonzero()[0]  # room only shrinks, so no other can be bought
+        while len(near):
+            some, near = near[:_AT_ONCE], near[_AT_ONCE:]
             for place, item, cost in zip(some.tolist(), items[some].tolist(), costs[some].tolist(), strict=True):
-                if cost > room or item in selected:
-                    continue
-                outcome = self._try(item, room, whole, capped=capped)
-                if isinstance(outcome, int):
-                    room -= outcome
-                    rooms.append(room)
-                    since.append(place)
-                else:
-                    refused.append((places[place], *outcome))
-        spans = [end - start for start, end in pairwise([*since, len(places)])]
-        self._choice.refuse(places, reason, costs - np.repeat(rooms, spans))
-        self._choice.refuse_each(refused)
+                if cost <= room and item not in selected:
+                    tried[place] = outcome = self._try(item, room, whole)
+                    if isinstance(outcome, int):
+                        room -= outcome
+            if len(near):
+                near = near[costs[near] <= room]
+        if last:
+            self._refuse(places, costs - limit, tried)
         return share - (limit - room)
+
+    def _refuse(self, places: Places, missed: NDArray[np.int64], tried: Mapping[int, int | _Refusal]) -> None:
+        """Notes why candidates of a pass are not bought: by default, what they `missed` of the room it began with."""
+        reasons = np.full(len(places), _BUDGET, np.int8)
+        for place, outcome in tried.items():
+            if isinstance(outcome, int):
+                missed[place:] += outcome  # less room from here on
+            else:
+                reasons[place], missed[place] = outcome
+        self._choice.refuse(places, reasons, missed)
 
     def _least_costs(self, items: Places, whole: int | None) -> NDArray[np.int64]:
         """What items cost at least: those that may be cut, as little as a cut one does."""
         costs = self._offers.costs[items]
-        if whole is None:
+        if whole is None or whole >= self._offers.dearest:
             return costs
         return np.where((costs > whole) & self._offers.cuttable[items], _LEAST_CUT, costs)
 
-    def _may_cut(self, offer: Offer, whole: int) -> bool:
-        return offer.cost > whole and offer.section in CUTTABLE
-
-    def _try(self, item: int, room: int, whole: int | None, *, capped: bool) -> int | tuple[str, int | None]:
+    def _try(self, item: int, room: int, whole: int | None) -> int | _Refusal:
         """Buys an item with its missing ancestors if they fit; returns what was paid, else why it was refused."""
-        offer = self._goods[item]
         priced = self._priced(item, room)
         if priced is None:
-            return "parent_missing_room", None
+            return _PARENT_MISSING_ROOM, UNSAID
         chain, price, size = priced
         if len(chain) > self._least_kind_room and self._over_limit(chain):
-            return "kind_limit", None
+            return _KIND_LIMIT, UNSAID
         if price <= room and size <= self._bytes:
-            return self._buy(chain, price, size, None)
-        if whole is not None and self._may_cut(offer, whole):
-            body = self._cut(offer, room - (price - offer.cost))
-            if body is not None:
-                drawn = self._drawn(body, offer)
-                cost = self._counter.count([drawn + SEPARATOR])[0]
-                paid = price - offer.cost + cost
-                if paid <= room:
-                    return self._buy(chain, paid, size - offer.size + len(drawn.encode()) + 2, body)
-        alone = offer.cost + (0 if offer.section in self._opened else self._titles[offer.section])
-        fits_alone = alone <= room and len(chain) > 1
-        reason = "parent_missing_room" if fits_alone else "section_budget" if capped else "budget"
-        return reason, max(price - room, 1)
+            return self._buy(chain, price, size)
+        _, section, cost, _ = self._links[item]
+        if whole is not None and cost > whole and (paid := self._buy_cut(chain, price, size, room)) is not None:
+            return paid
+        alone = cost if section in self._opened else cost + self._titles[section]
+        reason = _PARENT_MISSING_ROOM if alone <= room and len(chain) > 1 else _BUDGET
+        return reason, price - room if price > room else 1
 
     def _priced(self, item: int, room: int) -> tuple[list[int], int, int] | None:
         """The item and its ancestors that are not in yet, topmost first, with what they add: tokens and bytes.
@@ -255,47 +246,65 @@ class Purse:
         Titles of new sections are included. None if an ancestor is no candidate any more. The walk ends early once the
         ancestors alone cost more than there is room: the chain will not be bought.
         """
-        goods, selected, opened = self._goods, self._choice.selected, self._opened
-        chain: list[int] = []
-        price = size = 0
-        above = -goods[item].cost
-        new: set[str] = set()
-        walked: int | None = item
-        while walked is not None and walked not in selected and walked not in chain:
-            if not self._candidates[walked]:
+        links, selected, opened = self._links, self._choice.selected, self._opened
+        parent, section, price, size = links[item]
+        if section not in opened:
+            price += self._titles[section]
+            size += _TITLE_BYTES
+        if parent is None or parent in selected:
+            return [item], price, size
+        chain, new, above = [item], [section], 0
+        while parent is not None and parent not in selected and parent not in chain:
+            if not self._candidates[parent]:
                 return None
-            chain.append(walked)
-            parent, section, _, cost, length, *_ = goods[walked]
+            chain.append(parent)
+            parent, section, cost, length = links[parent]
             price += cost
             size += length
             if section not in opened and section not in new:
-                new.add(section)
+                new.append(section)
                 price += self._titles[section]
                 size += _TITLE_BYTES
             above += cost
             if above > room:
                 break
-            walked = parent
-        return chain[::-1], price, size
+        chain.reverse()
+        return chain, price, size
 
     def _over_limit(self, chain: Sequence[int]) -> bool:
         kinds = [self._goods[item].kind for item in chain]
         return any(kinds.count(kind) > self._kind_room[kind] for kind in kinds)
 
-    def _buy(self, chain: Sequence[int], price: int, size: int, cut: str | None) -> int:
+    def _buy(self, chain: Sequence[int], price: int, size: int) -> int:
+        """Takes a chain; returns its price."""
         for item in chain:
             offer = self._goods[item]
-            self._kind_room[offer.kind] -= 1
-            self._opened.add(offer.section)
             self._choice.selected[item] = offer.body
-            self._least_kind_room = min(self._least_kind_room, self._kind_room[offer.kind])
-        if cut is not None:
-            self._choice.selected[chain[-1]] = cut
+            self._opened.add(offer.section)
+            room = self._kind_room[offer.kind] = self._kind_room[offer.kind] - 1
+            self._least_kind_room = min(self._least_kind_room, room)
         self._left -= price
         self._bytes -= size
         return price
 
     # ---- cutting ----
+
+    def _buy_cut(self, chain: Sequence[int], price: int, size: int, room: int) -> int | None:
+        """Takes a chain whose last item is cut to the room that there is; returns what was paid, None if it cannot."""
+        item = chain[-1]
+        offer = self._goods[item]
+        if offer.section not in CUTTABLE:
+            return None
+        body = self._cut(offer, room - (price - offer.cost))
+        if body is None:
+            return None
+        drawn = self._drawn(body, offer)
+        paid = price - offer.cost + self._counter.count([drawn + SEPARATOR])[0]
+        if paid > room:
+            return None
+        self._buy(chain, paid, size - offer.size + len(drawn.encode()) + len(SEPARATOR))
+        self._choice.selected[item] = body
+        return paid
 
     def _cut(self, offer: Offer, room: int) -> str | None:
         """The longest head of a passage that ends with a paragraph, else with a sentence, and fits; else None."""
