@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.layout import TRUNCATED, label, labelled
-from tasks.offers import Offer, Offers
+from tasks.offers import CUTTABLE, Offer, Offers
 from tasks.purse import Goods, Purse
 from tasks.settings import load_settings
 
@@ -201,3 +201,95 @@ def test_never_spends_more_than_it_has_and_accounts_for_each(data):
     for reason, short in choice.dropped.values():
         assert reason in ("budget", "section_budget", "parent_missing_room", "kind_limit")
         assert short is None or short > 0
+
+
+class Plainly:
+    """The rules of filling told one item at a time, without any shortcut, for texts that no sentence end lets cut."""
+
+    LEAST_CUT = 48
+
+    def __init__(self, goods, budget, ranked, ancestors, chosen):
+        rules = Goods(Offers(dict(enumerate(goods))), Words(), chosen)
+        self.titles, self.kind_room = rules.titles, dict(rules.limits)
+        self.goods, self.ranked, self.candidates = goods, ranked, {*ranked, *ancestors}
+        self.left, self.selected, self.dropped = budget, [], {}
+        brief = [item for item in ranked if goods[item].section == "brief"]
+        self.left -= self.price(brief, ())
+        if self.left < 0:
+            self.dropped = dict.fromkeys(ranked, ("budget", None)) | dict.fromkeys(brief, ("budget", -self.left))
+            return
+        self.selected += brief
+        spec = int(chosen.packing.spec_share * budget) + self.buy(["rules"], int(chosen.packing.rules_share * budget))
+        kept_back = spec - spec // 2 if any(goods[item].section == "design" for item in ranked) else 0
+        unspent = self.buy(["requirements"], spec - kept_back, spec) + kept_back
+        unspent = self.buy(["design"], unspent, spec)
+        self.buy(["requirements"], unspent)
+        self.buy(["reference", "history"], self.left, self.left)
+        self.buy(["requirements", "design"], self.left)
+        self.buy(["rules"], self.left)
+
+    def price(self, chain, selected):
+        opened = {self.goods[item].section for item in selected}
+        new = {self.goods[item].section for item in chain} - opened
+        return sum(self.goods[item].cost for item in chain) + sum(self.titles[section] for section in new)
+
+    def buy(self, sections, share, whole=None):
+        room = before = min(share, self.left)
+        for item in self.ranked:
+            if self.goods[item].section in sections and item not in self.selected:
+                self.dropped[item] = refusal = self.refusal(item, room, whole)
+                if refusal is None:
+                    chain = self.chain(item, room)
+                    room -= self.price(chain, self.selected)
+                    self.selected += chain[::-1]
+                    for one in chain:
+                        self.kind_room[self.goods[one].kind] -= 1
+        self.left -= before - room
+        return share - (before - room)
+
+    def refusal(self, item, room, whole):
+        good = self.goods[item]
+        may_cut = whole is not None and good.cost > whole and good.section in CUTTABLE
+        least = self.LEAST_CUT if may_cut else good.cost
+        if least > room:
+            return "budget", least - room
+        chain = self.chain(item, room)
+        if not self.candidates.issuperset(chain):
+            return "parent_missing_room", None
+        kinds = [self.goods[one].kind for one in chain]
+        if any(kinds.count(kind) > self.kind_room[kind] for kind in kinds):
+            return "kind_limit", None
+        short = self.price(chain, self.selected) - room
+        if short <= 0:
+            return None
+        fits_alone = self.price([item], self.selected) <= room
+        return "parent_missing_room" if fits_alone and len(chain) > 1 else "budget", short
+
+    def chain(self, item, room):
+        """The item and its missing ancestors, up to the one with which they alone cost more than there is room."""
+        chain = [item]
+        while (parent := self.goods[chain[-1]].parent) is not None and parent not in (*self.selected, *chain):
+            chain.append(parent)
+            if sum(self.goods[one].cost for one in chain[1:]) > room or parent not in self.candidates:
+                break
+        return chain
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_comes_to_what_the_rules_say(data):
+    count = data.draw(st.integers(0, 25))
+    goods = [BRIEF]
+    for _ in range(count):
+        section, kind = data.draw(SECTIONS)
+        parent = data.draw(st.one_of(st.none(), st.integers(1, count)))
+        goods.append(offer(section, kind, data.draw(st.integers(1, 60)), parent))
+    order = data.draw(st.permutations(range(count + 1)))
+    cut = data.draw(st.integers(0, count + 1))
+    ranked, ancestors = order[:cut], order[cut : data.draw(st.integers(cut, count + 1))]
+    limits = load_settings(policy={"kind_limit": data.draw(st.sampled_from([2, 50]))})
+    budget = data.draw(st.integers(5, 500))
+    choice = spend(goods, budget, ranked, ancestors, limits)
+    told = Plainly(goods, budget, ranked, ancestors, limits)
+    assert list(choice.selected) == told.selected
+    assert choice.dropped == {item: told.dropped[item] for item in ranked if item not in told.selected}
