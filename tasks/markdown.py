@@ -67,6 +67,7 @@ _MAYBE_RISKY = (
 _UNDERLINE = re.compile(r"[ \t>]*(?:=+|-+)[ \t]*")
 _BLANK_START = re.compile(r"\A(?:[^\S\n]*\n)+")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
+_BARE_MARKER = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]*")
 _HASHES = re.compile(r"#{1,6}(?=[ \t]|$)")
 
 
@@ -189,8 +190,19 @@ def _close(lines: list[str], token: Token) -> None:
     lines.insert(end, prefix + token.markup)
 
 
+def _mend_fence(lines: list[str], token: Token) -> None:
+    """Closes a fence that is left open, and puts one that no list holds where nobody can take it for an item's.
+
+    An item that begins with an empty line holds what is indented by two columns; a reader may take one for enough.
+    """
+    _close(lines, token)
+    first, _ = token.map or (0, 0)
+    if token.level == 0 and any(_BARE_MARKER.fullmatch(line) for line in lines[:first]):
+        lines[first] = lines[first].lstrip(" ")
+
+
 _MENDERS = {
-    "fence": _close,
+    "fence": _mend_fence,
     "html_block": _escape_html,
     "heading_open": _escape_underlines,
     "table_open": _escape_delimiters,

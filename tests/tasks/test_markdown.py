@@ -98,6 +98,7 @@ def outline(text: str) -> list[tuple[str, str]]:
 @given(TEXTS)
 @example("| a |\n---")
 @example("> | a |\n> ---")
+@example("- \n ```\n# a")
 def test_no_text_changes_what_stands_around_it(text):
     """Between two paragraphs of a prompt an embedded text opens no section, no fence and no block of HTML."""
     body = embed(clean(text))

@@ -28,7 +28,9 @@ def test_similarities_are_jaccards_whichever_way_items_are_counted(rare, items, 
         index = Similarity(numbered(rows(items, "id")), "jaccard")
         got = {
             task: dict(zip(found.tolist(), values.tolist(), strict=True))
-            for task, found, values in index.of(index.asked(rows(tasks, "task")), pl.Series(range(len(tasks)), dtype=pl.UInt32))
+            for task, found, values in index.of(
+                index.asked(rows(tasks, "task")), pl.Series(range(len(tasks)), dtype=pl.UInt32)
+            )
         }
     plain = {
         task: {item: len(own & asked) / len(own | asked) for item, own in enumerate(items) if own & asked}
