@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _WORD = 4  # bytes of a word's number
 _COLUMNS = (("item", "class"), ("loser", "winner"))
+_GROUP = pl.Enum(("any", "brief", "policy", "history", "document"))  # a byte each: of pairs there may be millions
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def _classes(items: pl.DataFrame, words: pl.DataFrame, *, guards: bool) -> pl.Da
     wordless = ~pl.col("item").is_in(pl.Series(list(sets), dtype=pl.UInt32).implode())
     marks, group = (difference_marks(pl.col("text")), _group()) if guards else (pl.lit(""), pl.lit("any"))
     bare = pl.when(wordless).then(pl.col("text").str.strip_chars()) if guards else pl.lit(None, pl.String)
-    rows = items.select("item", bare=bare, marks=marks, group=group).filter(pl.col("group") != "brief")
+    rows = items.select("item", bare=bare, marks=marks, group=group.cast(_GROUP)).filter(pl.col("group") != "brief")
     numbers: dict[tuple[bytes | str | None, str, str], int] = {}
     keys = ((sets.get(item, bare), marks, group) for item, bare, marks, group in rows.iter_rows())
     found = [None if key[0] is None else numbers.setdefault(key, len(numbers)) for key in keys]
