@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from flows.commands import App
 from flows.console import Build, Json, build_at, print_json, print_table, sentences
 
-app = typer.Typer(help="List and read the raw tool results of a build.", no_args_is_help=True)
+app = App(help="List and read the raw tool results of a build.", no_args_is_help=True)
 
 
 @app.command("list")

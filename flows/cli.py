@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.artifacts import app as artifacts
+from flows.commands import App
 from flows.console import (
     A_BUILD,
     GOOD,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 _FINDINGS_SHOWN = 5
 
-app = typer.Typer(
+app = App(
     help="Compiles, before a swarm of coding agents launches, the context that each agent starts with.",
     no_args_is_help=True,
     add_completion=False,
@@ -76,6 +77,9 @@ def prebrief(
 def main() -> None:
     """The console script."""
     gc.set_threshold(300_000, 20, 50)  # a build makes millions of objects and hardly a cycle
+    os.environ.setdefault(
+        "PYDANTIC_DISABLE_PLUGINS", "__all__"
+    )  # looking for them takes as long as making all settings
     open_what_is_closed()
     try:
         with naming_what_the_system_refuses():  # what is printed outside of the commands, too: help, mistaken usage

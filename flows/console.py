@@ -26,6 +26,10 @@ A_BUILD = "A build, or an output folder (its newest build)."
 Build = Annotated[str, typer.Option("--build", metavar=PLACE, help=A_BUILD)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
+_WIDTH = 160  # of a table that no terminal shows
+_GAP = "  "  # between its columns
+_AS_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE")  # has rich print as on one
+
 P = ParamSpec("P")
 
 
@@ -105,21 +109,47 @@ def print_json(value: object) -> None:
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, most: int | None) -> None:
     """A table as wide as the terminal; of a long one the first rows, and how many there are."""
+    listed = list(rows)
+    shown = listed if most is None or len(listed) <= most else listed[:most]
+    columns = [(name, *(row[place] for row in shown)) for place, name in enumerate(head)]
+    right = [
+        bool(shown) and all(isinstance(value, (int, float, type(None))) for value in values[1:]) for values in columns
+    ]
+    cells = [tuple(head), *(tuple(map(_cell, row)) for row in shown)]
+    more = [f"… and {len(listed) - len(shown)} more"] if len(shown) < len(listed) else []
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    if _is_plain(cells) and sum(widths) + len(_GAP) * (len(widths) - 1) <= _WIDTH:
+        for row in cells:
+            fitted = (
+                cell.rjust(width) if end else cell.ljust(width)
+                for cell, width, end in zip(row, widths, right, strict=True)
+            )
+            sys.stdout.write(_GAP.join(fitted) + "\n")
+        sys.stdout.writelines(f"{line}\n" for line in more)
+    else:
+        _print_with_rich(cells, right, more)
+
+
+def _is_plain(cells: Iterable[Sequence[str]]) -> bool:
+    """Whether a table is for no terminal, and all its cells are as wide as long; a colon may begin a sign for rich."""
+    if sys.stdout.isatty() or any(os.environ.get(name) for name in _AS_TERMINAL):
+        return False
+    return all(cell.isascii() and cell.isprintable() and ":" not in cell for row in cells for cell in row)
+
+
+def _print_with_rich(cells: Sequence[Sequence[str]], right: Sequence[bool], more: Iterable[str]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    listed = list(rows)
-    shown = listed if most is None or len(listed) <= most else listed[:most]
-    table = Table(*head, box=None, pad_edge=False, header_style="bold")
-    for column, values in zip(table.columns, zip(*shown, strict=True), strict=False):
-        if all(isinstance(value, (int, float, type(None))) for value in values):
-            column.justify = "right"
-    for row in shown:
-        table.add_row(*(_cell(value) for value in row))
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 160)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, end in zip(cells[0], right, strict=True):
+        table.add_column(name, justify="right" if end else "left")
+    for row in cells[1:]:
+        table.add_row(*row)
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else _WIDTH)
     console.print(table)
-    if len(shown) < len(listed):
-        console.print(f"… and {len(listed) - len(shown)} more")
+    for line in more:
+        console.print(line)
 
 
 def _cell(value: object) -> str:

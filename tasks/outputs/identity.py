@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
-
-from tasks.plugins import plugin_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +21,8 @@ _PACKAGES = ("polars", "tiktoken", "bpe-openai", "markdown-it-py", "kingfisher-s
 
 def build_id(inputs: Iterable[Mapping[str, Any]], settings: Settings) -> str:
     """16 hex characters of the hash of inputs (`path, sha256, bytes`), settings and prebrief's version."""
+    from importlib.metadata import version  # here and below: whoever only looks for a build need not wait for it
+
     identity = {"inputs": sorted_by_path(inputs), "settings": settings.identity(), "prebrief": version("prebrief")}
     return hashlib.sha256(canonical(identity)).hexdigest()[:16]
 
@@ -32,6 +31,10 @@ def manifest(
     name: str, inputs: Iterable[Mapping[str, Any]], outputs: Iterable[Mapping[str, Any]], settings: Settings
 ) -> dict[str, Any]:
     """The manifest of a build: inputs and outputs as `path, sha256, bytes`; itself and the timings left out."""
+    from importlib.metadata import version
+
+    from tasks.plugins import plugin_versions
+
     counter = settings.tokens.counter
     return {
         "build_id": name,

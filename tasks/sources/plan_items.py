@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from tasks.sources.identity import Names, component, digest
 from tasks.sources.masking import count_masked
-from tasks.sources.plans.brevity import brief_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -70,6 +69,8 @@ def _row(entry: Mapping[str, Any], text: str, names: Names, what: str) -> dict[s
 
 
 def _passages(text: str) -> Iterator[str]:
+    from tasks.sources.plans.brevity import brief_part  # long in compiling, and few plans say more than a brief
+
     rest, longest = text, _LONGEST
     while rest.strip():
         passage, after = brief_part(rest, longest)
