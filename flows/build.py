@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from prefect import flow, task
+from prefect import Flow, task
 from prefect.artifacts import (
     create_markdown_artifact,
     create_progress_artifact,
@@ -38,8 +39,26 @@ if TYPE_CHECKING:
 
 COMPLETED = "prebrief.build.completed"
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-@flow(name="build-contexts", persist_result=False, validate_parameters=True)
+
+class PlainFlow(Flow[P, R]):
+    """A flow whose parameters are plain data, for which Prefect would import a web framework to show them."""
+
+    def serialize_parameters(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        """The parameters as the server keeps them."""
+        try:
+            return cast("dict[str, Any]", json.loads(json.dumps(parameters)))
+        except (TypeError, ValueError):
+            return super().serialize_parameters(parameters)
+
+
+def _flow(function: Callable[P, R]) -> PlainFlow[P, R]:
+    return PlainFlow(function, name="build-contexts", persist_result=False, validate_parameters=True)
+
+
+@_flow
 def build_contexts(
     graphs: list[str],
     *,

@@ -29,7 +29,6 @@ from tasks.sources.masking import MASKED, Masks, count_masked, credential_findin
 from tasks.sources.plan_items import note_items, said_items
 from tasks.sources.plans.plan import TASK_TEXTS
 from tasks.sources.plans.statuses import wanted_statuses
-from tasks.sources.plugin_items import PLUGIN_TEXTS, PluginRead, plugin_items
 from tasks.sources.rules import rule_items
 from tasks.sources.specs import spec_items
 from tasks.sources.tools import read_tools, unknown_tools
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from tasks.settings import Settings
     from tasks.sources.plan_files import PlanFile
     from tasks.sources.plans.plan import GraphRead
+    from tasks.sources.plugin_items import PluginRead
 
 __all__ = ["Inputs", "Request", "discover", "load"]
 
@@ -157,7 +157,7 @@ def _masked(inputs: Inputs, read: _Read) -> _Read:
             *(strings_of(log.rows, LOG_TEXTS) for log in read.logs),
             (part.label for part in read.engineering),
             *(strings_of(part.rows, ENGINEERING_TEXTS) for part in read.engineering),
-            *(strings_of(plugin.rows, PLUGIN_TEXTS) for plugin in read.plugins),
+            *(plugin.strings for plugin in read.plugins),
         )
     )
     graphs = [_masked_graph(plan, masks) for plan in inputs.graphs]
@@ -300,7 +300,7 @@ def _history(logs: Iterable[LogRead], findings: list[Row]) -> Iterator[dict[str,
 def _plugins(plugins: Iterable[PluginRead], findings: list[Row]) -> Iterator[dict[str, Any]]:
     """What plugins gave, by name: after everything else of its section, in the history before what has a time."""
     for plugin in plugins:
-        rows, odd = plugin_items(plugin)
+        rows, odd = plugin.items()
         findings += odd
         for count, row in enumerate(rows):
             yield {**row, "order": (_PLACES[row["section"]], *_order(row, plugin.name, count))}

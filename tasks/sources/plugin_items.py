@@ -17,7 +17,7 @@ from tasks.plugins import Found, find_plugins
 from tasks.sources.files import InputFile
 from tasks.sources.findings import Findings, Row, shown
 from tasks.sources.identity import Names, digest, shortened
-from tasks.sources.masking import MASKED, credential_finding
+from tasks.sources.masking import MASKED, credential_finding, strings_of
 from tasks.sources.shelter import sheltered
 from tasks.terms import KINDS, LEVELS, SECTIONS, SEVERITIES
 from tasks.text import clean, one_line
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tasks.sources.masking import Masks
 
 #: The columns of a row that hold text from the plugin, in which credentials are masked.
-PLUGIN_TEXTS = ("own_id", "parent", "graph", "task_id", "text", "tags", "path", "media_type")
+_TEXTS = ("own_id", "parent", "graph", "task_id", "text", "tags", "path", "media_type")
 
 _OPEN_SECTIONS = tuple(section for section in SECTIONS if section != "brief")
 _CODE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
@@ -79,7 +79,38 @@ class PluginRead:
 
     def masked(self, masks: Masks) -> PluginRead:
         """The same without credentials."""
-        return replace(self, rows=masks.rows(self.rows, PLUGIN_TEXTS))
+        return replace(self, rows=masks.rows(self.rows, _TEXTS))
+
+    @property
+    def strings(self) -> list[str]:
+        """Every string in which a credential might stand."""
+        return strings_of(self.rows, _TEXTS)
+
+    def items(self) -> tuple[list[dict[str, Any]], list[Row]]:
+        """The rows of items without number, position and tokens, ids under `plugin/<name>/`.
+
+        Of rows with one id, the first is what others name as their parent.
+        """
+        findings: list[Row] = []
+        space = f"plugin/{self.name}"
+        names = Names("~", reserved=(row["own_id"] for row in self.rows))
+        items: list[dict[str, Any]] = []
+        for row in self.rows:
+            item_id = f"{space}/{shortened(names.claim(row['own_id']))}"
+            masked = row.get(MASKED, {})
+            if masked:
+                findings.append(credential_finding(item_id, masked))
+            items.append(
+                {
+                    **row,
+                    "item_id": item_id,
+                    "parent_id": None if row["parent"] is None else f"{space}/{shortened(row['parent'])}",
+                    "source": self.name,
+                    "trusted": False,
+                    "redactions": sum(masked.values()),
+                }
+            )
+        return items, findings
 
 
 def read_plugins(request: Request, settings: Settings) -> list[PluginRead]:
@@ -89,33 +120,6 @@ def read_plugins(request: Request, settings: Settings) -> list[PluginRead]:
     working folder is the same afterwards.
     """
     return [_read(found, request) for found in find_plugins(settings)]
-
-
-def plugin_items(read: PluginRead) -> tuple[list[dict[str, Any]], list[Row]]:
-    """The rows of items without number, position and tokens, ids under `plugin/<name>/`.
-
-    Of rows with one id, the first is what others name as their parent.
-    """
-    findings: list[Row] = []
-    space = f"plugin/{read.name}"
-    names = Names("~", reserved=(row["own_id"] for row in read.rows))
-    items: list[dict[str, Any]] = []
-    for row in read.rows:
-        item_id = f"{space}/{shortened(names.claim(row['own_id']))}"
-        masked = row.get(MASKED, {})
-        if masked:
-            findings.append(credential_finding(item_id, masked))
-        items.append(
-            {
-                **row,
-                "item_id": item_id,
-                "parent_id": None if row["parent"] is None else f"{space}/{shortened(row['parent'])}",
-                "source": read.name,
-                "trusted": False,
-                "redactions": sum(masked.values()),
-            }
-        )
-    return items, findings
 
 
 def _read(found: Found, request: Request) -> PluginRead:

@@ -17,7 +17,7 @@ from tasks.building import build
 from tasks.plugins import SourcePlugin, find_plugins
 from tasks.settings import load_settings
 from tasks.sources.inputs import discover
-from tasks.sources.plugin_items import plugin_items, read_plugins
+from tasks.sources.plugin_items import read_plugins
 from tasks.sources.shelter import sheltered
 from tests.swarms import ROOT, Built, built, task, write_swarm
 
@@ -366,7 +366,7 @@ def test_items_without_an_id_are_named_after_what_they_say(installed, swarm):
     installed("notes", gives(ROW, {**ROW, "text": "Other words here."}, ROW))
     settings = load_settings(sources={"plugins": True})
     (read,) = read_plugins(swarm, settings)
-    ids = [row["item_id"] for row in plugin_items(read)[0]]
+    ids = [row["item_id"] for row in read.items()[0]]
     assert len(set(ids)) == 3
     assert ids[2] == f"{ids[0]}~2"
 
