@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import struct
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_it_holds_no_text_and_is_for_its_owner_alone(tmp_path):
     data = file_in(tmp_path).read_bytes()
     assert b"Passage" not in data
     assert b"hunter2" not in data
-    assert len(data) == 32 + 36 * (len(LONG) + 1)
+    assert len(data) == 32 + 24 * (len(LONG) + 1)
     assert stat.S_IMODE(file_in(tmp_path).stat().st_mode) == 0o600
 
 
@@ -93,6 +94,35 @@ def test_its_size_is_bounded_and_what_was_used_stays(tmp_path, monkeypatch):
     kept = TokenCache(tmp_path, "x")
     assert [kept.get(text) for text in LONG[3:]] == [7, 7]
     assert sum(kept.get(text) is not None for text in LONG) == 3
+
+
+def test_every_count_is_found_among_many(tmp_path):
+    for run in range(3):
+        cache = TokenCache(tmp_path, "x")
+        for number in range(3_000 * run, 3_000 * run + 4_000):
+            if cache.get(f"text {number}") is None:
+                cache.add(f"text {number}", number)
+        cache.save()
+    kept = TokenCache(tmp_path, "x")
+    assert len(kept) == 10_000
+    assert [kept.get(f"text {number}") for number in range(10_001)] == [*range(10_000), None]
+
+
+def test_a_key_across_two_rows_is_none(tmp_path, monkeypatch):
+    monkeypatch.setattr("tasks.token_cache._key", lambda text: bytes.fromhex(text).ljust(16, b"\0"))
+    cache = TokenCache(tmp_path, "x")
+    cache.add("0000", 1)
+    cache.add("0000ff", 2)
+    cache.save()
+    kept = TokenCache(tmp_path, "x")
+    across = "00000001" + "0000ff"  # the run of the one row, and what the other begins with
+    assert bytes.fromhex(across).ljust(16, b"\0") in kept._rows
+    assert [kept.get("0000"), kept.get("0000ff"), kept.get(across)] == [1, 2, None]
+
+
+def test_a_file_of_another_layout_is_as_good_as_none(tmp_path, counted, monkeypatch):
+    monkeypatch.setattr("tasks.token_cache._ROW", struct.Struct("<16sII"))
+    assert len(TokenCache(tmp_path, file_in(tmp_path).name)) == 0
 
 
 def test_without_a_cache_nothing_is_kept(tmp_path):
