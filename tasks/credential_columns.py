@@ -25,7 +25,7 @@ def column_values(
     view: str, telling: Sequence[int], kind: Callable[[str], str | None]
 ) -> Iterator[tuple[str, int, int]]:
     """(kind of the column's name, start, end) of each cell under such a name. `telling` are the places of names."""
-    done = 0
+    done = 0 if view.find("\n", telling[0]) >= 0 else len(view)  # of a name on the last line there are no cells
     for place in telling:
         if place < done:
             continue

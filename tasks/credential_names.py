@@ -87,9 +87,9 @@ def _given(spaced: Iterable[str]) -> re.Pattern[str]:
     words = "|".join(sorted(spaced, key=lambda word: (-len(word), word)))
     gap = r"[ \t]{0,20}+"
     line = r"[ \t]{0,20}\r?\n[ \t]{0,40}"
-    ahead = r"(?=[\"'`\\&]|[^\s]{0,24}[0-9]|[^\s]{16})"
+    ahead = r"(?=[\"'`\\&]|[^\s0-9]{0,24}+[0-9]|[^\s]{16})"
     verb = "(?:is|was|are|equals|to|as|be|ist|lautet|est)"
-    spoken = rf"(?:[ \t]{{1,4}}[A-Za-z'\-]{{1,16}}){{0,4}}?[ \t]{{1,4}}{verb}[ \t:]{{1,3}}{ahead}"
+    spoken = rf"(?:[ \t]{{1,4}}+[A-Za-z'\-]{{1,16}}+){{0,4}}?[ \t]{{1,4}}+{verb}[ \t:]{{1,3}}{ahead}"
     listed = rf"{QUOTE}?{gap},?\s{{0,40}}{QUOTE}?[vV]alue{QUOTE}?{gap}[:=]"
     settings = r"(?:[^\n{}]{0,120}\n){0,4}?"  # what a block says before the value: its type, a description
     block = (
@@ -100,7 +100,7 @@ def _given(spaced: Iterable[str]) -> re.Pattern[str]:
     yaml_type = r"(?:!{1,2}\w{0,12}[ \t]{1,4}(?=[\"']))?"
     item = r"\[[\w\"'.\-]{1,40}\]"
     sign = rf"{QUOTE}?\*{{0,3}}{gap}(?:[\])}}]|{item})?{gap}\??{signs}\*{{0,3}}"
-    attributes = r"(?:[ \t]{1,4}[\w:.\-]{1,40}=[\"'][^\"'<>\n]{0,100}[\"']){0,4}"
+    attributes = r"(?:[ \t]{1,4}+[\w:.\-]{1,40}+=[\"'][^\"'<>\n]{0,100}[\"']){0,4}"
     tag = rf"{QUOTE}?{attributes}>(?:<!\[CDATA\[|\s{{0,40}}<(?i:value|string)>)?"
     tags = r"</\w{1,20}>\s{0,40}<\w{1,20}>"
     flagged = rf"{QUOTE}?[ \t]{{1,8}}--(?:value|body|secret-string)[ =]"

@@ -21,7 +21,7 @@ from tasks.credential_values import STRONG, Values
 from tasks.resources import bundled_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 _RUN = re.compile(r"[A-Za-z0-9+/_\-]{20}")
@@ -58,6 +58,9 @@ class Landmarks(NamedTuple):
     far: bool
 
 
+_NOTHING: Final = Landmarks((), (), runs=False, far=False)
+
+
 class CredentialRules:
     """The rules of one `credentials.toml`, compiled."""
 
@@ -74,15 +77,12 @@ class CredentialRules:
             return [self._in_short(view) for view in views]
         texts = pl.Series(views, dtype=pl.String)
         lower = texts.str.to_lowercase()
-        return list(
-            map(
-                Landmarks,
-                _all_places(lower, self._names.stems),
-                _all_places(lower, self._shapes.anchors),
-                texts.str.contains(_RUN.pattern).to_list(),
-                _hold(lower, _FAR).to_list(),
-            )
-        )
+        names, anchors = _all_places(lower, self._names.stems), _all_places(lower, self._shapes.anchors)
+        runs, far = set(texts.str.contains(_RUN.pattern).arg_true()), set(_holding(lower, _FAR))
+        found = [_NOTHING] * len(views)
+        for text in {*names, *anchors, *runs, *far}:
+            found[text] = Landmarks(names.get(text, ()), anchors.get(text, ()), runs=text in runs, far=text in far)
+        return found
 
     def _in_short(self, view: str) -> Landmarks:
         """The landmarks of a short text, for which no automaton has to be built."""
@@ -116,16 +116,16 @@ class CredentialRules:
         return self._values.is_placeholder(value)
 
 
-def _hold(texts: pl.Series, words: Iterable[str]) -> pl.Series:
-    """Whether each text holds one of the words."""
-    return texts.str.contains("|".join(map(pl.escape_regex, words)))
+def _holding(texts: pl.Series, words: Iterable[str]) -> pl.Series:
+    """The texts that hold one of the words, by their place."""
+    return texts.str.contains("|".join(map(pl.escape_regex, words))).arg_true()
 
 
-def _all_places(texts: pl.Series, words: Sequence[str]) -> Iterator[Sequence[int]]:
-    """Where one of the words stands in each text, in order. Most texts hold none, which is found out with less."""
-    hold = _hold(texts, words)
-    places = iter(texts.filter(hold).str.find_many(list(words), overlapping=True).to_list())
-    return (sorted({*next(places)}) if holds else () for holds in hold.to_list())
+def _all_places(texts: pl.Series, words: Sequence[str]) -> dict[int, Sequence[int]]:
+    """Where one of the words stands in each text that holds one, in order. That most do not is found out with less."""
+    holding = _holding(texts, words)
+    places = texts.gather(holding).str.find_many(list(words), overlapping=True)
+    return {text: sorted({*found}) for text, found in zip(holding.to_list(), places.to_list(), strict=True)}
 
 
 def _places(text: str, words: Iterable[str]) -> list[int]:

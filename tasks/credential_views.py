@@ -12,10 +12,13 @@ import unicodedata
 from bisect import bisect_right
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasks.credential_blocks import Span
 from tasks.credential_values import BARRIER, FOREIGN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _MARKER = re.compile(r"\[REDACTED: [\w.\-]{1,120}\]")
 _HIDDEN = re.compile(
@@ -29,6 +32,9 @@ _HIDDEN = re.compile(
 _ODD = re.compile("[^\t-\r -~]+")
 _PLAIN_BYTES: Final = bytes((*range(9, 14), *range(32, 127)))
 """What `_ODD` leaves out."""
+_MARKED: Final = "[REDACTED: "
+_TOGETHER: Final = 64
+"""Texts that are looked at as one first: a look costs as much as a few hundred characters."""
 _FOREIGN_RUN = re.compile("[^\x00-\x7f]+")
 _ENTRY = re.compile(r"[A-Z_][A-Z0-9_]*=")
 
@@ -91,12 +97,26 @@ class View(NamedTuple):
         return place + (self.shifts[index] if index >= 0 else 0)
 
 
+def odd_views(texts: Sequence[str]) -> dict[int, list[View]]:
+    """By place the readings of the texts that are not read just as they stand, which of all others is the only one."""
+    odd: dict[int, list[View]] = {}
+    for start in range(0, len(texts), _TOGETHER):
+        together = "".join(texts[start : start + _TOGETHER])
+        if _is_plain(together) and _MARKED not in together:
+            continue
+        for place, text in enumerate(texts[start : start + _TOGETHER], start):
+            readings = views_of(text)
+            if len(readings) > 1 or readings[0].text != text:
+                odd[place] = readings
+    return odd
+
+
 def views_of(text: str) -> list[View]:
     """The readings of a text: one, or two if it holds what no reader sees.
 
     Earlier redactions are blanked out, so that they are found no second time.
     """
-    if text.isascii() and not text.encode().translate(None, _PLAIN_BYTES):  # ten times as fast as the expression
+    if _is_plain(text):
         return [View(_without_markers(text))]
     odd = " ".join(_ODD.findall(text))
     first = int(text.startswith("\ufeff"))  # the mark of its encoding
@@ -122,6 +142,11 @@ def views_of(text: str) -> list[View]:
     return [View(seen, tuple(places), tuple(shifts)), View(_without_markers(_in_ascii(apart, odd)))]
 
 
+def _is_plain(text: str) -> bool:
+    """Whether `_ODD` finds nothing in the text, which costs a tenth this way."""
+    return text.isascii() and not text.encode().translate(None, _PLAIN_BYTES)
+
+
 def _in_ascii(text: str, odd: str) -> str:
     for name in _NAMES:
         if name.partition(" ")[0] in odd:
@@ -135,7 +160,7 @@ def _run_in_ascii(run: str) -> str:
 
 
 def _without_markers(view: str) -> str:
-    if "[REDACTED: " not in view:
+    if _MARKED not in view:
         return view
     return _MARKER.sub(lambda found: BARRIER * len(found.group()), view)
 

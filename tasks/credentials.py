@@ -23,7 +23,7 @@ from tasks.credential_blocks import Span, encoded_texts
 from tasks.credential_rules import Landmarks, own_rules
 from tasks.credential_scanner import scanner
 from tasks.credential_values import BARRIER
-from tasks.credential_views import View, views_of
+from tasks.credential_views import View, odd_views, views_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,13 +67,13 @@ def redact_all(texts: Sequence[str]) -> list[Redaction]:
 def redactions(texts: Iterable[str]) -> dict[str, Redaction]:
     """Those of the texts that hold secrets, and what remains of each."""
     unique = list(dict.fromkeys(texts))
-    views = [views_of(text) for text in unique]
-    heads = [readings[0].text for readings in views]
+    odd = odd_views(unique)
+    heads = [odd[place][0].text if place in odd else text for place, text in enumerate(unique)] if odd else unique
     first = own_rules().landmarks(heads)
     looked_at = (
-        (text, _redacted(text, readings, landmarks, vendors=vendors))
-        for text, readings, landmarks, vendors in zip(unique, views, first, _suspects(heads, first), strict=True)
-        if vendors or any(landmarks) or len(readings) > 1
+        (text, _redacted(text, odd.get(place) or (View(text),), landmarks, vendors=vendors))
+        for place, (text, landmarks, vendors) in enumerate(zip(unique, first, _suspects(heads, first), strict=True))
+        if vendors or any(landmarks) or len(odd.get(place, ())) > 1
     )
     return {text: redaction for text, redaction in looked_at if redaction.counts}
 
@@ -117,6 +117,8 @@ def _found(readings: Sequence[View], landmarks: Landmarks | None = None, *, vend
             spans = _merged([*spans, *_repeats(spans, view.text)])
             found.append([view.in_text(span) for span in spans])
         landmarks, vendors = None, True
+    if not found:
+        return []
     return found[0] if len(found) == 1 else _merged([span for spans in found for span in spans])
 
 
