@@ -43,6 +43,7 @@ _INVISIBLE = re.compile(
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN = re.compile("|".join(kind.pattern for kind in (_CONTROL, _INVISIBLE, _SURROGATE)))
 _PLAIN_BYTES = bytes((9, 10, *range(32, 127)))
+_SHORT = 100  # characters up to which it is faster to look at each
 
 
 def clean(text: str) -> str:
@@ -52,14 +53,17 @@ def clean(text: str) -> str:
     zero-width ones and those that turn the direction of text around are shown as `[U+202E]`. Joiners within words and
     emoji (U+200C, U+200D, U+FE00 to U+FE0F) stay. Applying it twice changes nothing.
     """
-    if text.isascii() and not text.encode().translate(None, _PLAIN_BYTES):  # most texts, and ten times as fast
-        return text
-    if not _NOT_PLAIN.search(text):
+    if is_plain(text) or not _NOT_PLAIN.search(text):
         return text
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     text = _SURROGATE.sub("\ufffd", _ANSI.sub("", text))
     text = _CONTROL.sub(lambda found: "\n" if found[0] in "\u2028\u2029\x0b\x0c\x85" else _shown(found), text)
     return _INVISIBLE.sub(_shown, text)
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has only visible characters of ASCII, spaces, tabs and newlines, as most; it costs little."""
+    return text.isascii() and not text.encode().translate(None, _PLAIN_BYTES)
 
 
 def _shown(found: re.Match[str]) -> str:
@@ -68,7 +72,8 @@ def _shown(found: re.Match[str]) -> str:
 
 def one_line(text: str) -> str:
     """A cleaned text on one line, each run of white space a single space."""
-    return " ".join(clean(text).split())
+    is_short_and_plain = len(text) <= _SHORT and text.isascii() and text.isprintable()  # as nearly all names are
+    return " ".join((text if is_short_and_plain else clean(text)).split())
 
 
 # ---- words ------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from tasks.summaries import (
 from tasks.summaries.guard import without_runs
 from tasks.summaries.pieces import Digest, Piece, choose, shortened
 from tasks.summaries.source import Room, Source, byte_length, line_count, room_for
+from tasks.text import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +96,8 @@ def shape_of(text: str, media_type: str | None = None) -> str:
 def restate(text: str) -> str:
     """All lines on one, joined by a return sign; only the blank at the ends of the text and its lines is gone."""
     stripped = text.strip()
-    return " ⏎ ".join(line.rstrip() for line in LINE_END.split(stripped)) if stripped else EMPTY
+    lines = stripped.split("\n") if is_plain(stripped) else LINE_END.split(stripped)
+    return " ⏎ ".join(map(str.rstrip, lines)) if stripped else EMPTY
 
 
 def lead(text: str) -> str:

@@ -58,7 +58,7 @@ def found_in(source: Source) -> tuple[str, Any, str, int] | None:
         except ValueError:
             return json_lines(source)
         return "", value, *counted(value)
-    for found in list(START.finditer(text, 0, 3_000))[:4]:
+    for found in islice(START.finditer(text, 0, 3_000), 4):
         try:
             value = parse(text[found.start() :])
         except ValueError:

@@ -18,6 +18,8 @@ NOISE = 8.0
 
 DIGIT = re.compile(r"\d")
 WORD = re.compile(r"[^\W\d_]+")
+# Each byte that is no letter of ASCII becomes a space.
+LETTERS = bytes(code if chr(code).isascii() and chr(code).isalpha() else 32 for code in range(256))
 SEVERE_WORDS = frozenset(
     "fatal critical crit emerg alert error errors errored err exception panic panicked fail failed failing fails"
     " failure "
@@ -66,6 +68,7 @@ SEVERE_PHRASE = re.compile(
     r"|not found|does not exist|is not defined|no module|no route"
 )
 PHRASE_WORDS = frozenset("already no out too not could permission can read does is".split())
+TELLING_WORDS = SEVERE_WORDS | PHRASE_WORDS | TROUBLE_WORDS | WARNING_WORDS
 BENIGN = re.compile(
     r"(?i)\b(?:0|no|zero|without|any)\s+(?:\w+\s+)?(?:errors?|failures?|failed|failing|warnings?|vulnerabilit\w+"
     r"|conflicts?|problems?|issues?|timeouts?|retries)\b"
@@ -146,25 +149,28 @@ def template(line: str) -> str:
 
 def words_of(line: str) -> list[str]:
     """The words of a line in lower case."""
-    return WORD.findall(line.lower())
+    lowered = line.lower()
+    if line.isascii():  # what `WORD` finds, in a third of the time
+        return lowered.encode().translate(LETTERS).decode().split()
+    return WORD.findall(lowered)
 
 
 def is_severe(words: list[str]) -> bool:
     """Whether one of the words (in lower case) names a failure."""
     if not SEVERE_WORDS.isdisjoint(words):
         return True
-    said = f"{' '.join(words)} "
-    return any(end in said for end in SEVERE_ENDS)
+    return any(map(f"{' '.join(words)} ".__contains__, SEVERE_ENDS))
 
 
 def severity(line: str) -> float:
     """FAILURE, TROUBLE, WARNING or REST, by the words of the line; "0 errors" and `errors.py` are no failures."""
     words = words_of(line)
-    severe = is_severe(words) or (not line.isascii() and any(sign in line for sign in SEVERE_SIGNS))
-    if not severe and not PHRASE_WORDS.isdisjoint(words):
+    telling = TELLING_WORDS.intersection(words)
+    severe = is_severe(words) or (not line.isascii() and any(map(line.__contains__, SEVERE_SIGNS)))
+    if not severe and not PHRASE_WORDS.isdisjoint(telling):
         severe = SEVERE_PHRASE.search(line) is not None
-    trouble = not TROUBLE_WORDS.isdisjoint(words)
-    warned = not WARNING_WORDS.isdisjoint(words)
+    trouble = not TROUBLE_WORDS.isdisjoint(telling)
+    warned = not WARNING_WORDS.isdisjoint(telling)
     if not (severe or trouble or warned):
         return REST
     rest = BENIGN.sub(" ", line)
@@ -207,7 +213,7 @@ def rank_of(line: str) -> float:
         return FAILURE + 0.3
     if found < REST:
         return found
-    if any(sign in head for sign in COSTLY_SIGNS) and COSTLY.search(head):
+    if any(map(head.__contains__, COSTLY_SIGNS)) and COSTLY.search(head):
         return TROUBLE
     if REQUEST.match(head):
         return TROUBLE + 0.2
@@ -228,7 +234,7 @@ def rank_of(line: str) -> float:
 def says_success(line: str) -> bool:
     """Whether a line says that something came to a good end."""
     lowered = line.lower()
-    return (not line.isascii() or any(sign in lowered for sign in SUCCESS_SIGNS)) and bool(SUCCESS.search(line))
+    return (not line.isascii() or any(map(lowered.__contains__, SUCCESS_SIGNS))) and bool(SUCCESS.search(line))
 
 
 def unbanner(line: str) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tasks.text import is_plain
+
 ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 LINE_END = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -64,9 +66,9 @@ class Source:
         """A source from raw text: colour escapes off, every kind of line end made one."""
         if "\x1b" in text:
             text = ESCAPE.sub("", text)
-        return cls(
-            CONTROL.sub("\ufffd", LINE_END.sub("\n", text)), (media_type or "").partition(";")[0].strip().lower()
-        )
+        if not is_plain(text):
+            text = CONTROL.sub("\ufffd", LINE_END.sub("\n", text))
+        return cls(text, (media_type or "").partition(";")[0].strip().lower())
 
     @cached_property
     def lines(self) -> list[str]:

@@ -36,8 +36,9 @@ FOREIGN = re.compile(
 def detect(source: Source) -> bool:
     """It opens with a trace's head or an exception, and frames make up a good part of it."""
     frames = sum(1 for line in source.sample if FRAME.match(line))
-    heads = sum(1 for line in source.sample if HEAD.match(line) or EXCEPTION.match(line))
-    return heads >= 1 and frames >= 2 and frames * 5 >= len(source.sample)
+    if frames < 2 or frames * 5 < len(source.sample):
+        return False
+    return any(HEAD.match(line) or EXCEPTION.match(line) for line in source.sample)
 
 
 def digest(source: Source) -> Digest:
