@@ -303,7 +303,7 @@ class Batch:
         checked = {
             name: schema.validate(frame)
             for name, schema in FRAMES.items()
-            if (frame := getattr(self, name)) is not None
+            if (frame := getattr(self, name)) is not None and frame is not empty(schema)
         }
         return self.with_frames(**checked)
 

@@ -239,8 +239,16 @@ def difference_marks(text: pl.Expr) -> pl.Expr:
 
 _ACRONYM = re.compile(r"^(?=.*[A-Z])[A-Z0-9]{2,3}s?$")
 _PART = re.compile(r"[^\W_]+")
+_ALPHANUMERIC = bytes(code if chr(code).isalnum() and chr(code).isascii() else 32 for code in range(256))
 _EAST_ASIAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0002ffff\u30a1-\u30fa]|[\uac00-\ud7a3]{2,}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def _alphanumeric(text: str) -> set[str]:
+    """The distinct runs of letters and digits."""
+    if text.isascii():  # what the expression finds, in a third of the time
+        return set(text.encode().translate(_ALPHANUMERIC).decode().split())
+    return set(_PART.findall(text))
 
 
 def keywords(prose: str, paths: Iterable[str]) -> frozenset[str]:
@@ -251,7 +259,7 @@ def keywords(prose: str, paths: Iterable[str]) -> frozenset[str]:
     each of its characters counts, as it does in `token_table`, but for kana that mostly are grammar.
     """
     found: set[str] = set()
-    for word in _PART.findall(prose):
+    for word in _alphanumeric(prose):
         if word.islower() and word.isascii():
             if len(word) >= _LEAST_KEYWORD:
                 found.add(word)
@@ -262,7 +270,7 @@ def keywords(prose: str, paths: Iterable[str]) -> frozenset[str]:
     for path in paths:
         stem = path.rstrip("/").rsplit("/", 1)[-1]
         stem = stem.split(".", 1)[0] if not stem.startswith(".") else stem[1:].split(".", 1)[0]
-        for word in _PART.findall(stem):
+        for word in _alphanumeric(stem):
             if word.islower() and word.isascii():
                 if len(word) >= _LEAST_PART:
                     found.add(word)

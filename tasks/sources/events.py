@@ -52,7 +52,7 @@ def events_of(row: Mapping[str, Any], line: int | None, place: str, findings: Fi
     metadata = metadata if isinstance(metadata, dict) else {}
     event_id = name_of(row.get("id"))
     kind = _kind(row, place, findings)
-    parts = list(_parts(row))
+    parts = _parts(row)
     own_text = _own_text(row, kind, parts)
     if not event_id:
         event_id = place.replace(" ", "-")
@@ -68,7 +68,7 @@ def events_of(row: Mapping[str, Any], line: int | None, place: str, findings: Fi
         "line_start": line,
         "line_end": line,
         "place": place,
-        "time": next((time for name in _TIMES if name in row and (time := microseconds(row[name])) is not None), None),
+        "time": _time(row),
     }
     parent = _parent(row, metadata, place, findings)
     told = bool(own_text.strip())
@@ -93,6 +93,14 @@ def _event(common: Mapping[str, Any], event_id: str, parent: str | None, kind: s
         "text": clean(text),
         "raw": text.encode("utf-8", "surrogatepass") if kind == "tool_result" else None,
     }
+
+
+def _time(row: Mapping[str, Any]) -> int | None:
+    """When it happened, by the first of the names for a time that tells one."""
+    for name in _TIMES:
+        if name in row and (time := microseconds(row[name])) is not None:
+            return time
+    return None
 
 
 def _is_chat(row: Mapping[str, Any]) -> bool:
@@ -130,12 +138,12 @@ def _word(name: str) -> str:
 # ---- texts ------------------------------------------------------------------------------------------------------
 
 
-def _parts(row: Mapping[str, Any]) -> Iterator[Any]:
+def _parts(row: Mapping[str, Any]) -> list[Any]:
     """The parts of a message whose content is a list."""
     for name in _TEXTS:
         if isinstance(row.get(name), list):
-            yield from flattened(row[name])
-            return
+            return list(flattened(row[name]))
+    return []
 
 
 def _own_text(row: Mapping[str, Any], kind: str, parts: list[Any]) -> str:
@@ -222,9 +230,8 @@ def _inner_kind(part: object) -> str | None:
 
 def _level(row: Mapping[str, Any], metadata: Mapping[str, Any], place: str, findings: Findings) -> int:
     """The highest label that the event, its metadata or its wrapper gives; none is public, a strange one restricted."""
-    given = [row.get("sensitivity"), metadata.get("sensitivity"), *row.get(OUTER_LABELS, ())]
     level = 0
-    for value in given:
+    for value in (row.get("sensitivity"), metadata.get("sensitivity"), *row.get(OUTER_LABELS, ())):
         if value is None:
             continue
         word = value.lower() if isinstance(value, str) else ""  # spaces around it make it another one
@@ -261,4 +268,9 @@ def _parent(row: Mapping[str, Any], metadata: Mapping[str, Any], place: str, fin
         message = "Its parent is not one id; the first was taken." if names else "Its parent is no id; it has none."
         findings.add("info", "EVENT_PARENT", message, place)
         return names[0] if names else None
-    return name_of(value) or next((name for key in _CALL_IDS if key in row and (name := name_of(row[key]))), None)
+    if name := name_of(value):
+        return name
+    for key in _CALL_IDS:
+        if key in row and (name := name_of(row[key])):
+            return name
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tasks.sources.findings import Row, finding
@@ -74,9 +75,16 @@ class Masks:
 
 def strings_of(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> list[str]:
     """Every string in these columns of rows, and in their lists."""
-    values = [row[name] for name in columns for row in rows]
-    found = [value for value in values if isinstance(value, str)]
-    found.extend(chain.from_iterable(value for value in values if isinstance(value, list)))
+    found: list[str] = []
+    for name in columns:
+        values = list(map(itemgetter(name), rows))
+        types = set(map(type, values))
+        if types <= {str}:
+            found += values
+            continue
+        found += [value for value in values if isinstance(value, str)]
+        if list in types:
+            found += chain.from_iterable(value for value in values if isinstance(value, list))
     return found
 
 

@@ -72,7 +72,7 @@ def parse_json(text: str, oddities: Oddities | None = None) -> Any:  # noqa: ANN
     if _too_deep(text):
         raise UnreadableJsonError(f"nested more than {DEEPEST} levels deep")
     if oddities is None:
-        return _decoded(_PLAIN, text)
+        return _value(text)
 
     def pairs(entries: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(entries)
@@ -88,6 +88,15 @@ def parse_json(text: str, oddities: Oddities | None = None) -> Any:  # noqa: ANN
         parse_int=_integer, parse_float=Printed, parse_constant=constant, object_pairs_hook=pairs
     )
     return _decoded(decoder, text)
+
+
+def _value(text: str) -> Any:  # noqa: ANN401
+    """The value of a text without white space around it, as most lines of a log, or whatever `_decoded` makes of it."""
+    try:
+        value, end = _PLAIN.raw_decode(text)
+    except (ValueError, RecursionError):
+        return _decoded(_PLAIN, text)
+    return value if end == len(text) else _decoded(_PLAIN, text)
 
 
 def _decoded(decoder: json.JSONDecoder, text: str) -> Any:  # noqa: ANN401

@@ -19,7 +19,7 @@ NOISE = 8.0
 DIGIT = re.compile(r"\d")
 WORD = re.compile(r"[^\W\d_]+")
 # Each byte that is no letter of ASCII becomes a space.
-LETTERS = bytes(code if chr(code).isascii() and chr(code).isalpha() else 32 for code in range(256))
+LETTERS = bytes(code if code < 128 and chr(code).isalpha() else 32 for code in range(256))
 SEVERE_WORDS = frozenset(
     "fatal critical crit emerg alert error errors errored err exception panic panicked fail failed failing fails"
     " failure "
