@@ -255,7 +255,7 @@ FRAMES: dict[str, type[dy.Schema]] = {
 @cache
 def empty(schema: type[dy.Schema]) -> pl.DataFrame:
     """A frame of a schema without rows."""
-    return schema.create_empty()
+    return pl.DataFrame(schema={name: column.dtype for name, column in schema.columns().items()})
 
 
 @dataclass(frozen=True)
