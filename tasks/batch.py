@@ -316,23 +316,25 @@ def frame_of(
 ) -> pl.DataFrame:
     """A frame from rows of plain values, typed by a schema; `columns` leaves out those that come later."""
     types = empty(schema).schema
-    wanted = list(columns) if columns is not None else list(types)
-    data = {name: [row.get(name) for row in rows] for name in wanted}
-    lists = [_texts(name, data.pop(name)) for name in wanted if types[name] == pl.List(pl.String)]
-    frame = pl.DataFrame(data, schema={name: types[name] for name in data}, strict=True)
-    return pl.concat([frame, pl.DataFrame(lists)], how="horizontal").select(wanted) if lists else frame
+    data: dict[str, Sequence[Any]] = {}
+    joined: list[str] = []
+    for name in types if columns is None else columns:
+        data[name] = [row.get(name) for row in rows]
+        if types[name] == pl.List(pl.String) and (texts := _joined(data[name])) is not None:
+            data[name] = texts
+            joined.append(name)
+    given = {name: pl.String() if name in joined else types[name] for name in data}
+    return pl.DataFrame(data, schema=given, strict=True).with_columns(pl.col(joined).str.split(_BETWEEN).list.slice(1))
 
 
-def _texts(name: str, rows: Sequence[Sequence[str] | None]) -> pl.Series:
-    """A column of lists of texts. Polars makes a column of each list, so it is given joined texts to split."""
-    lists = pl.List(pl.String)
-    if any(_BETWEEN in text for row in rows for text in row or ()):
-        return pl.Series(name, rows, lists)
-    joined = pl.Series(name, [None if row is None else _BETWEEN.join(row) for row in rows], pl.String)
-    empty_rows = pl.Series([row is not None and not row for row in rows], dtype=pl.Boolean)
-    return pl.select(pl.when(empty_rows).then(pl.lit([], lists)).otherwise(joined.str.split(_BETWEEN)).alias(name))[
-        name
-    ]
+def _joined(rows: Sequence[Sequence[str] | None]) -> list[str | None] | None:
+    """Lists of texts as one text each, a mark before every entry; None where a text has the mark itself.
+
+    Polars makes a column of each list that it is given, which costs far more than to split such texts.
+    """
+    joined = [None if row is None else "".join([_BETWEEN + text for text in row]) for row in rows]
+    marks = "".join(filter(None, joined)).count(_BETWEEN)
+    return joined if marks == sum(map(len, filter(None, rows))) else None
 
 
 def number(frame: pl.DataFrame, by: str | Sequence[str], name: str) -> pl.DataFrame:
