@@ -146,46 +146,32 @@ def _earlier_tasks(batch: Batch) -> pl.DataFrame:
     The batch knows of tasks that are not built by it, too: what they did is there to build on. Only tasks to which
     something belongs are listed: in a long chain all others would be rows without a use, by the square of its length.
     """
-    tasks = batch.tasks.select("task", "graph", "task_id")
-    named = batch.earlier.select("graph", "task_id", "earlier").unique()
-    nodes = (
-        pl.concat([named.select("graph", "task_id"), named.select("graph", pl.col("earlier").alias("task_id"))])
-        .unique()
-        .sort("graph", "task_id")
-        .with_row_index("node")
-    )
-    steps = (
-        named.join(nodes, on=["graph", "task_id"])
-        .join(nodes.rename({"task_id": "earlier", "node": "next"}), on=["graph", "earlier"])
-        .sort("node", "next")
-        .group_by("node", maintain_order=True)
-        .agg("next")
-    )
-    leads_to = reached(dict(steps.iter_rows()))
-    parts = (
-        batch.earlier.filter("part")
-        .join(nodes, on=["graph", "task_id"])
-        .join(nodes.rename({"task_id": "earlier", "node": "whole"}), on=["graph", "earlier"])
-        .sort("whole", "node")
-    )
-    below = reached(dict(parts.group_by("whole", maintain_order=True).agg("node").iter_rows()))
+    links = batch.earlier.rows()  # graph, task, earlier, part
+    names = sorted({(graph, name) for graph, *both, _ in links for name in both})
+    nodes = {name: node for node, name in enumerate(names)}
+    steps: dict[int, set[int]] = {}
+    parts: dict[int, set[int]] = {}
+    for graph, name, earlier, part in links:
+        later, other = nodes[graph, name], nodes[graph, earlier]
+        steps.setdefault(later, set()).add(other)
+        if part:
+            parts.setdefault(other, set()).add(later)
+    leads_to, below = (reached({node: sorted(others[node]) for node in sorted(others)}) for others in (steps, parts))
     history = batch.items.filter(pl.col("section").cast(pl.String) == "history").select("graph", "task_id").unique()
-    owners = pl.concat(
-        [
-            nodes.join(history, on=["graph", "task_id"], how="semi"),
-            nodes.join(history.filter(pl.col("graph").is_null()), on="task_id", how="semi"),
-        ]
-    )
-    wanted = sum(1 << node for node in owners["node"].unique())
-    starts = tasks.join(nodes, on=["graph", "task_id"]).sort("task").select("task", "node")
+    owners = set(history.iter_rows())
+    wanted = sum(1 << node for name, node in nodes.items() if not owners.isdisjoint((name, (None, name[1]))))
     rows = []
-    for task, node in starts.iter_rows():
+    for task, graph, task_id in batch.tasks.select("task", "graph", "task_id").iter_rows():
+        node = nodes.get((graph, task_id))
+        if node is None:
+            continue
         seen = leads_to.get(node, 0)
         for part in bits_of(below.get(node, 0)):  # who has a whole to do sees what its parts did
             seen |= 1 << part | leads_to.get(part, 0)
         rows += [(task, other) for other in bits_of(seen & wanted & ~(1 << node))]
-    found = pl.DataFrame(rows, schema={"task": pl.UInt32, "node": nodes.schema["node"]}, orient="row")
-    return found.join(nodes, on="node").select("task", "graph", "task_id")
+    found = pl.DataFrame(rows, schema={"task": pl.UInt32, "node": pl.UInt32}, orient="row")
+    named = pl.DataFrame(names, schema={"graph": pl.String, "task_id": pl.String}, orient="row").with_row_index("node")
+    return found.join(named, on="node").select("task", "graph", "task_id")
 
 
 def _documents(batch: Batch, settings: Settings) -> pl.DataFrame:
