@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tasks.accounting import alive_counts
-from tasks.pairs import spans
+from tasks.pairs import runs, spans
 from tasks.ranking import listed
 
 if TYPE_CHECKING:
@@ -75,9 +75,15 @@ def trimmed(batch: Batch, settings: Settings) -> Batch:
     most, candidates = settings.audit.max_rows_per_task, batch.candidates
     if candidates is None or not most:
         return batch
-    selected, dropped = pl.col("reason").is_null(), pl.col("reason").is_not_null()
-    place = selected.sum().over("task") + dropped.cum_sum().over("task")  # rows are in the order of their ranks
-    return batch.with_frames(candidates=candidates.filter(selected | (place <= most)))
+    starts, lengths = runs(candidates["task"].to_numpy())
+    if lengths.max(initial=0) <= most:
+        return batch
+    dropped = candidates["reason"].is_not_null().to_numpy()
+    counted = np.cumsum(dropped)  # rows are in the order of their ranks
+    before = counted[starts] - dropped[starts]
+    room = most - lengths + np.add.reduceat(dropped, starts, dtype=np.int64)
+    kept = ~dropped | (counted <= np.repeat(before + room, lengths))
+    return batch.with_frames(candidates=candidates.filter(pl.Series(kept)))
 
 
 def merged(batch: Batch, parts: Sequence[Batch]) -> Batch:
