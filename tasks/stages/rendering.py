@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from tasks.batch import REASON, STAGE, Batch, Prompts, frame_of
+from tasks.batch import REASON, STAGE, Batch, Prompts, by_place, empty, frame_of
 from tasks.corpus import lineage_of, offers_of
 from tasks.layout import END, LEAD, LEADING, PINNED, PROMPT_BYTES, SEPARATOR, compose, labelled_texts, title, units
 from tasks.terms import SECTIONS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tasks.settings import RenderSettings, Settings
 
 NAME = "render_context"
-_NOWHERE = -1
+_NOWHERE = np.uint32(0xFFFFFFFF)
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class _Draft:
     items: Sequence[int]
     sections: Sequence[str]
     blocks: Sequence[str]
+    tokens_of: Sequence[int]
+    """Tokens of each block and the separator behind it."""
     scores: Sequence[float]
     counter: TokenCounter
     style: RenderSettings
@@ -63,10 +65,12 @@ class _Draft:
 
     def without(self, gone: Collection[int]) -> _Draft:
         """The same without some items."""
-        columns = (self.rows, self.items, self.sections, self.blocks, self.scores)
+        columns = (self.rows, self.items, self.sections, self.blocks, self.tokens_of, self.scores)
         kept = [row for row in zip(*columns, strict=True) if row[1] not in gone]
-        rows, items, sections, blocks, scores = zip(*kept, strict=True) if kept else ((),) * len(columns)
-        return replace(self, rows=rows, items=items, sections=sections, blocks=blocks, scores=scores)
+        rows, items, sections, blocks, tokens_of, scores = zip(*kept, strict=True) if kept else ((),) * len(columns)
+        return replace(
+            self, rows=rows, items=items, sections=sections, blocks=blocks, tokens_of=tokens_of, scores=scores
+        )
 
 
 def render_context(batch: Batch, settings: Settings) -> Batch:
@@ -79,39 +83,54 @@ def render_context(batch: Batch, settings: Settings) -> Batch:
     """
     candidates = batch.candidates
     assert candidates is not None, "scoring comes first"
-    facts = batch.items.select("item", "section", "kind").join(lineage_of(batch).select("item", "order"), on="item")
-    chosen = (
-        candidates.with_row_index("row")
-        .filter(pl.col("reason").is_null())
-        .select("row", "task", "item", "score", "text")
-        .join(facts, on="item")
-        .with_columns(place=pl.when(_leads()).then(-1).otherwise(pl.col("section").to_physical().cast(pl.Int32)))
-        .sort("task", "place", "order", "item")
-    )
+    chosen = _chosen(candidates, batch)
     offers = offers_of(batch, settings).by_item
     drafts = list(_drafts(batch, chosen, settings))
     fitting = [_squeezed(draft, offers) for draft in drafts]
     return batch.with_frames(candidates=_ordered(candidates, drafts, fitting), prompts=_prompts(fitting, batch))
 
 
+def _chosen(candidates: pl.DataFrame, batch: Batch) -> pl.DataFrame:
+    """`row, task, item, score, text, section, kind, place, order` of what is selected, in the prompts' order."""
+    rows = candidates.select("task", "item", "score", "text", "reason").with_row_index("row")
+    rows = rows.filter(pl.col("reason").is_null()).drop("reason")
+    facts = {"section": batch.items, "kind": batch.items, "order": lineage_of(batch)}
+    columns = (by_place(frame, "item", name).gather(rows["item"]).alias(name) for name, frame in facts.items())
+    placed = rows.with_columns(columns).with_columns(
+        place=pl.when(_leads()).then(-1).otherwise(pl.col("section").to_physical().cast(pl.Int32))
+    )
+    return placed.sort("task", "place", "order", "item")
+
+
 def _leads() -> pl.Expr:
     section, kind = LEADING
-    return (pl.col("section").cast(pl.String) == section) & (pl.col("kind").cast(pl.String) == kind)
+    return (pl.col("section") == section) & (pl.col("kind") == kind)
 
 
 def _drafts(batch: Batch, chosen: pl.DataFrame, settings: Settings) -> Iterator[_Draft]:
     """The drafts of all tasks; one without items where nothing was selected."""
-    drawn_blocks = labelled_texts(chosen.select("text", "section", "kind"), settings.render)
-    section = pl.when(pl.col("place") < 0).then(pl.lit(LEAD)).otherwise(pl.col("section").cast(pl.String))
-    drawn = chosen.select("row", "item", section.alias("section"), drawn_blocks.alias("block"), "score")
-    columns = [column.to_list() for column in drawn.get_columns()]
     counter, start = token_counter(settings.tokens), 0
+    rows, items, scores = (chosen[name].to_list() for name in ("row", "item", "score"))
+    section = pl.when(pl.col("place") < 0).then(pl.lit(LEAD)).otherwise(pl.col("section").cast(pl.String))
+    sections = chosen.select(section).to_series().to_list()
+    texts, block = _blocks(chosen, settings)
+    tokens = counter.count([text + SEPARATOR for text in texts])
+    blocks, tokens_of = [texts[number] for number in block], [tokens[number] for number in block]
+    columns = (rows, items, sections, blocks, tokens_of, scores)
     counts = dict(chosen.group_by("task").len().iter_rows())
     for task, budget in batch.tasks.select("task", "budget_tokens").sort("task").iter_rows():
         end = start + counts.get(task, 0)
-        rows, items, own, blocks, scores = (column[start:end] for column in columns)
-        yield _Draft(task, settings.countable(budget), rows, items, own, blocks, scores, counter, settings.render)
+        own = (column[start:end] for column in columns)
+        yield _Draft(task, settings.countable(budget), *own, counter, settings.render)
         start = end
+
+
+def _blocks(chosen: pl.DataFrame, settings: Settings) -> tuple[list[str], list[int]]:
+    """The distinct blocks of what is chosen, and which of them each row's is: most of them stand in many prompts."""
+    text = chosen["text"].cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy().astype(np.uint64)
+    section, kind = (chosen[name].to_physical().to_numpy() for name in ("section", "kind"))
+    _, first, number = np.unique((text << 8 | section) << 8 | kind, return_index=True, return_inverse=True)
+    return labelled_texts(chosen.select("text", "section", "kind")[first], settings.render).to_list(), number.tolist()
 
 
 def _squeezed(draft: _Draft, offers: Mapping[int, Offer]) -> _Draft:
@@ -143,11 +162,17 @@ def _ring(draft: _Draft, offers: Mapping[int, Offer]) -> list[int]:
 
 def _ordered(candidates: pl.DataFrame, drafts: Sequence[_Draft], fitting: Sequence[_Draft]) -> pl.DataFrame:
     """The candidates with their places in the prompts, and those that had to go after all marked as out."""
-    order = np.full(len(candidates), _NOWHERE, np.int64)
+    order = np.full(len(candidates), _NOWHERE)
     for draft in fitting:
         order[list(draft.rows)] = np.arange(len(draft.rows))
-    placed = candidates.with_columns(prompt_order=pl.Series(order).replace(_NOWHERE, None).cast(pl.UInt32))
-    out = sorted({row for draft in drafts for row in draft.rows} - {row for draft in fitting for row in draft.rows})
+    numbers = pl.Series(order)
+    placed = candidates.with_columns(pl.when(numbers != _NOWHERE).then(numbers).alias("prompt_order"))
+    out = [
+        row
+        for draft, fitted in zip(drafts, fitting, strict=True)
+        if fitted is not draft
+        for row in sorted({*draft.rows} - {*fitted.rows})
+    ]
     if not out:
         return placed
     gone = pl.int_range(pl.len(), dtype=pl.UInt32).is_in(out)
@@ -159,28 +184,32 @@ def _ordered(candidates: pl.DataFrame, drafts: Sequence[_Draft], fitting: Sequen
 
 
 def _prompts(drafts: Sequence[_Draft], batch: Batch) -> pl.DataFrame:
-    assert batch.candidates is not None, "scoring comes first"
-    short = dict(
-        batch.candidates.filter(pl.col("shortfall_tokens").is_not_null())
-        .join(batch.items.filter(pl.col("section").cast(pl.String) == "brief").select("item"), on="item", how="semi")
-        .select("task", "shortfall_tokens")
-        .iter_rows()
-    )
-    rows = []
+    short = {} if all("brief" in draft.sections for draft in drafts) else _shortfalls(batch)
+    rows: list[dict[str, object]] = []
+    counted: list[tuple[int, str, int]] = []
     for draft in drafts:
         if "brief" not in draft.sections and (draft.task in short or not draft.items):
             rows.append(_over_budget(draft, short.get(draft.task)))
             continue
-        rows.append(
-            {
-                "task": draft.task,
-                "status": "ok",
-                "prompt": draft.prompt,
-                "prompt_tokens": draft.tokens,
-                "tokens_by_section": _by_section(draft),
-            }
-        )
-    return frame_of(Prompts, rows)
+        rows.append({"task": draft.task, "status": "ok", "prompt": draft.prompt, "prompt_tokens": draft.tokens})
+        counted += _by_section(draft)
+    kind = empty(Prompts).schema["tokens_by_section"]
+    parts = pl.DataFrame(counted, {"task": pl.UInt32, "section": pl.String, "tokens": pl.UInt32}, orient="row")
+    lists = parts.group_by("task").agg(tokens_by_section=pl.struct("section", "tokens"))
+    return (
+        frame_of(Prompts, rows, [name for name in empty(Prompts).columns if name != "tokens_by_section"])
+        .join(lists, on="task", how="left", maintain_order="left")
+        .with_columns(pl.col("tokens_by_section").fill_null(pl.lit([], kind)))
+        .select(empty(Prompts).columns)
+    )
+
+
+def _shortfalls(batch: Batch) -> dict[int, int]:
+    """What the briefs lack that were not selected, by task."""
+    assert batch.candidates is not None, "scoring comes first"
+    briefs = batch.items.filter(pl.col("section") == "brief").select("item")
+    short = batch.candidates.select("task", "item", "shortfall_tokens").filter(pl.col("shortfall_tokens").is_not_null())
+    return dict(short.join(briefs, on="item", how="semi").select("task", "shortfall_tokens").iter_rows())
 
 
 def _over_budget(draft: _Draft, short: int | None) -> dict[str, object]:
@@ -193,15 +222,16 @@ def _over_budget(draft: _Draft, short: int | None) -> dict[str, object]:
     return {
         "task": draft.task,
         "status": "over_budget",
-        "tokens_by_section": [],
         "message": message,
     }
 
 
-def _by_section(draft: _Draft) -> list[dict[str, object]]:
-    counted = []
+def _by_section(draft: _Draft) -> Iterator[tuple[int, str, int]]:
+    """`task, section, tokens` of each section, title and separators included."""
+    tokens = {name: 0 for name, _ in draft.grouped}
+    for section, count in zip(draft.sections, draft.tokens_of, strict=True):
+        tokens[section] += count
     for name, blocks in draft.grouped:
         head = title(name, draft.style)
-        texts = [text + SEPARATOR for text in ((head, *blocks) if head and blocks else blocks)]
-        counted.append({"section": name, "tokens": sum(draft.counter.count(texts))})
-    return counted
+        titled = draft.counter.count([head + SEPARATOR])[0] if head and blocks else 0
+        yield draft.task, name, titled + tokens[name]
