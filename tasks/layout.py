@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from tasks.markdown import embed_all
@@ -11,6 +12,8 @@ from tasks.terms import SECTION_TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from tasks.settings import RenderSettings
 
@@ -98,6 +101,19 @@ def labelled_texts(rows: pl.DataFrame, settings: RenderSettings) -> pl.Series:
     whole = pl.when(pl.col("label") == "").then("text").otherwise(pl.col("label") + gap + pl.col("text"))
     joined = rows.join(headed, on=["section", "kind"], how="left", maintain_order="left")
     return joined.select(whole.alias("block")).to_series()
+
+
+def distinct_blocks(rows: pl.DataFrame, settings: RenderSettings) -> tuple[list[str], NDArray[np.intp]]:
+    """The blocks of bodies, each that texts, sections and kinds tell apart made once, and which of them each row's is.
+
+    Args:
+        rows: `text, section, kind`, where a text is a body; others are not looked at.
+        settings: the style.
+    """
+    text = rows["text"].cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy().astype(np.uint64)
+    section, kind = (rows[name].to_physical().to_numpy() for name in ("section", "kind"))
+    _, first, number = np.unique((text << 8 | section) << 8 | kind, return_index=True, return_inverse=True)
+    return labelled_texts(rows.select("text", "section", "kind")[first], settings).to_list(), number
 
 
 def units(sections: Iterable[tuple[str, Sequence[str]]], settings: RenderSettings) -> list[str]:

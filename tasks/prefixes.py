@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
-from tasks.layout import SEPARATOR, label, labelled, title
+from tasks.batch import by_place
+from tasks.layout import SEPARATOR, distinct_blocks, title
+from tasks.pairs import begins, packed, runs
+from tasks.terms import SECTIONS
 from tasks.tokens import token_counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from tasks.batch import Batch
     from tasks.settings import RenderSettings, Settings
@@ -27,13 +32,12 @@ def with_shared_prefixes(batch: Batch, settings: Settings) -> Batch:
     """
     units = _units(batch, settings.render)
     graphs = dict(batch.tasks.select("task", "graph").iter_rows())
-    by_graph: dict[str, list[tuple[int, Iterator[str]]]] = {}
-    for task in batch.prompts.filter(pl.col("prompt").is_not_null())["task"].to_list():
-        if task in units:
-            by_graph.setdefault(graphs[task], []).append((task, units[task]))
+    by_graph: dict[str, list[int]] = {}
+    for task in batch.prompts.filter(pl.col("prompt").is_not_null())["task"]:
+        by_graph.setdefault(graphs[task], []).append(task)
     prefixes: dict[int, str] = {}
-    for prompts in by_graph.values():
-        prefixes |= _prefixes(prompts)
+    for tasks in by_graph.values():
+        prefixes |= _prefixes(tasks, units)
     texts = [prefixes.get(task, "") for task in batch.prompts["task"]]
     tokens = pl.Series(token_counter(settings.tokens).count(texts), dtype=pl.UInt32)
     return batch.with_frames(
@@ -43,47 +47,54 @@ def with_shared_prefixes(batch: Batch, settings: Settings) -> Batch:
     )
 
 
-def _units(batch: Batch, settings: RenderSettings) -> dict[int, Iterator[str]]:
-    """Each prompt as titles and blocks, by task. A block is made when somebody asks for it, and of its text once."""
+@dataclass(frozen=True)
+class _Units:
+    """The titles and blocks of prompts, in their order, one prompt's after the other's."""
+
+    texts: list[str]
+    """Each distinct one."""
+    numbers: NDArray[np.intp]
+    """Which text each unit is."""
+    spans: dict[int, tuple[int, int]]
+    """Where a task's units begin, and how many there are."""
+
+
+def _units(batch: Batch, settings: RenderSettings) -> _Units:
     if batch.candidates is None:
-        return {}
+        return _Units([], np.empty(0, np.intp), {})
     rows = (
-        batch.candidates.filter(pl.col("reason").is_null() & pl.col("text").is_not_null())
-        .select("task", "item", "prompt_order", pl.col("text").cast(pl.Categorical(pl.Categories.random())))
-        .join(batch.items.select("item", pl.col("section", "kind").cast(pl.String)), on="item")
+        batch.candidates.select("task", "item", "prompt_order", "text", "reason")
+        .filter(pl.col("reason").is_null() & pl.col("text").is_not_null())
         .sort("task", "prompt_order")
-        .with_columns(number=pl.col("text").to_physical())
     )
-    known = rows["text"].unique()
-    texts = dict(zip(known.to_physical().to_list(), known.cast(pl.String).to_list(), strict=True))
-    text, section, kind = (rows[column].to_list() for column in ("number", "section", "kind"))
-
-    @cache
-    def block(text: int, section: str, kind: str) -> str:
-        return labelled(texts[text], label(section, kind, settings), settings)
-
-    def units(start: int, end: int) -> Iterator[str]:
-        for row in range(start, end):
-            if (row == start or section[row] != section[row - 1]) and (head := title(section[row], settings)):
-                yield head
-            yield block(text[row], section[row], kind[row])
-
-    lengths = rows.group_by("task", maintain_order=True).len()
-    ends = lengths["len"].cum_sum().to_list()
-    return dict(zip(lengths["task"], map(units, [0, *ends], ends), strict=True))
+    rows = rows.with_columns(by_place(batch.items, "item", name).gather(rows["item"]) for name in ("section", "kind"))
+    blocks, block = distinct_blocks(rows, settings)
+    titles = [title(section, settings) for section in SECTIONS]
+    known = {text: number for number, text in enumerate(dict.fromkeys([*blocks, *titles]))}
+    of_block, of_title = (np.array([known[text] for text in texts], np.intp) for texts in (blocks, titles))
+    task, section = rows["task"].to_numpy(), rows["section"].to_physical().to_numpy()
+    opens = np.flatnonzero(begins(packed(task, section))) if any(titles) else np.empty(0, np.intp)
+    numbers = np.insert(of_block[block], opens, of_title[section[opens]])
+    task = np.insert(task, opens, task[opens])
+    starts, lengths = runs(task)
+    spans = dict(zip(task[starts].tolist(), zip(starts.tolist(), lengths.tolist(), strict=True), strict=True))
+    return _Units(list(known), numbers, spans)
 
 
-def _prefixes(prompts: list[tuple[int, Iterator[str]]]) -> dict[int, str]:
+def _prefixes(tasks: Iterable[int], units: _Units) -> dict[int, str]:
     """The start of each prompt, in whole units, that at least half of these prompts have too, by task."""
+    spans = np.array([(task, *units.spans[task]) for task in tasks if task in units.spans], np.intp).reshape(-1, 3)
     found: dict[int, str] = {}
-    least = max(2, _SHARED * len(prompts))
-    prefix = ""
+    least = max(2, _SHARED * len(spans))
+    prefix, depth = "", 0
     while True:
-        heads = [(task, units, next(units, None)) for task, units in prompts]
-        counts = Counter(unit for *_, unit in heads if unit is not None)
-        unit = max(counts, key=lambda text: (counts[text], text), default=None)
-        if unit is None or counts[unit] < least:
+        spans = spans[spans[:, 2] > depth]
+        heads = units.numbers[spans[:, 1] + depth]
+        distinct, counts = np.unique(heads, return_counts=True)
+        most = counts.max(initial=0)
+        if most < least:
             return found
-        prompts = [(task, units) for task, units, head in heads if head == unit]
-        prefix += unit + SEPARATOR
-        found.update(dict.fromkeys((task for task, _ in prompts), prefix))
+        unit = max(distinct[counts == most].tolist(), key=units.texts.__getitem__)
+        spans = spans[heads == unit]
+        prefix, depth = prefix + units.texts[unit] + SEPARATOR, depth + 1
+        found.update(dict.fromkeys(spans[:, 0].tolist(), prefix))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from tasks.batch import REASON, STAGE, Batch, Prompts, by_place, empty, frame_of
 from tasks.corpus import lineage_of, offers_of
-from tasks.layout import END, LEAD, LEADING, PINNED, PROMPT_BYTES, SEPARATOR, compose, labelled_texts, title, units
+from tasks.layout import END, LEAD, LEADING, PINNED, PROMPT_BYTES, SEPARATOR, compose, distinct_blocks, title, units
 from tasks.terms import SECTIONS
 from tasks.tokens import TokenCounter, token_counter
 
@@ -109,28 +109,22 @@ def _leads() -> pl.Expr:
 
 def _drafts(batch: Batch, chosen: pl.DataFrame, settings: Settings) -> Iterator[_Draft]:
     """The drafts of all tasks; one without items where nothing was selected."""
-    counter, start = token_counter(settings.tokens), 0
-    rows, items, scores = (chosen[name].to_list() for name in ("row", "item", "score"))
     section = pl.when(pl.col("place") < 0).then(pl.lit(LEAD)).otherwise(pl.col("section").cast(pl.String))
-    sections = chosen.select(section).to_series().to_list()
-    texts, block = _blocks(chosen, settings)
+    texts, block = distinct_blocks(chosen, settings.render)
+    counter, start = token_counter(settings.tokens), 0
     tokens = counter.count([text + SEPARATOR for text in texts])
-    blocks, tokens_of = [texts[number] for number in block], [tokens[number] for number in block]
-    columns = (rows, items, sections, blocks, tokens_of, scores)
+    columns: list[list[Any]] = [
+        *(column.to_list() for column in chosen.select("row", "item", section.alias("section")).get_columns()),
+        *([values[number] for number in block.tolist()] for values in (texts, tokens)),
+        chosen["score"].to_list(),
+    ]
     counts = dict(chosen.group_by("task").len().iter_rows())
     for task, budget in batch.tasks.select("task", "budget_tokens").sort("task").iter_rows():
         end = start + counts.get(task, 0)
-        own = (column[start:end] for column in columns)
-        yield _Draft(task, settings.countable(budget), *own, counter, settings.render)
+        rows, items, sections, blocks, tokens_of, scores = (column[start:end] for column in columns)
+        limit, style = settings.countable(budget), settings.render
+        yield _Draft(task, limit, rows, items, sections, blocks, tokens_of, scores, counter, style)
         start = end
-
-
-def _blocks(chosen: pl.DataFrame, settings: Settings) -> tuple[list[str], list[int]]:
-    """The distinct blocks of what is chosen, and which of them each row's is: most of them stand in many prompts."""
-    text = chosen["text"].cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy().astype(np.uint64)
-    section, kind = (chosen[name].to_physical().to_numpy() for name in ("section", "kind"))
-    _, first, number = np.unique((text << 8 | section) << 8 | kind, return_index=True, return_inverse=True)
-    return labelled_texts(chosen.select("text", "section", "kind")[first], settings.render).to_list(), number.tolist()
 
 
 def _squeezed(draft: _Draft, offers: Mapping[int, Offer]) -> _Draft:
