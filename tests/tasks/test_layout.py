@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import polars as pl
 import pytest
 
-from tasks.layout import SEPARATOR, blocks, compose, label, labelled, title
+from tasks.batch import KIND, SECTION
+from tasks.layout import SEPARATOR, blocks, compose, distinct_blocks, label, labelled, title
 from tasks.markdown import embed
 from tasks.settings import RenderSettings
 from tasks.terms import KINDS, SECTION_TITLES, SECTIONS
@@ -61,3 +64,15 @@ def test_a_prompt_ends_with_one_newline_and_leaves_empty_sections_out():
     assert text == "## Design\n\none\n\ntwo\n\n## Task\n\ndo\n"
     assert compose([("design", ["one"]), ("brief", ["[TASK]\ndo"])], LABELLED) == f"one{SEPARATOR}[TASK]\ndo\n"
     assert compose([("rules", [])], MARKDOWN) == ""
+
+
+@pytest.mark.parametrize("style", [MARKDOWN, LABELLED])
+def test_a_distinct_block_is_made_once_for_each_text_section_and_kind(style):
+    kinds = [kind for kind in KINDS if kind != "tool_call"]
+    rows = [*product(("one", "two"), SECTIONS, kinds)] * 2
+    frame = pl.DataFrame(rows, {"text": pl.String, "section": SECTION, "kind": KIND}, orient="row")
+    made, numbers = distinct_blocks(frame, style)
+    assert len(made) == len(rows) // 2
+    assert [made[number] for number in numbers] == [
+        labelled(text, label(section, kind, style), style) for text, section, kind in rows
+    ]
