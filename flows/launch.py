@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasks.building import Built, compiling_rules
+from tasks.building import Built
+from tasks.credential_scanner import begin_compiling
 from tasks.errors import PrebriefError
 from tasks.outputs.places import as_place, below, folder_lock
 from tasks.scratch import scratch_folder
@@ -59,10 +60,10 @@ def build_in_flow(
     prepare_environment(cache=cache)
     given = find_settings_file(Path(config) if config else None)
     with _ending_in_order(), _naming_server_trouble():
-        with compiling_rules(load_settings(given, tokens={"cache": None if cache else False})):  # beside the imports
-            _start_server()
-            from flows.build import build_contexts
-            from tasks.outputs.reader import find_build
+        begin_compiling(load_settings(given, tokens={"cache": None if cache else False}).tokens)  # beside the imports
+        _start_server()
+        from flows.build import build_contexts
+        from tasks.outputs.reader import find_build
 
         with _without_heartbeats():
             done = build_contexts(

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tasks.credential_scanner import scanner
+from tasks.credential_scanner import begin_compiling
 from tasks.outputs.identity import build_id, canonical
 from tasks.outputs.places import as_place, below, existing_build, point_latest
 from tasks.sources.files import absolute
 from tasks.sources.inputs import Inputs, Request, discover
-from tasks.tokens import cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tasks.pipeline import Call
@@ -74,23 +70,15 @@ def _make(
     settings: Settings,
     call: Call | None,
 ) -> Path:
-    with compiling_rules(settings):
-        from tasks.making import finish, load_batch, writing  # frames, stages: a build that is found needs none of them
-        from tasks.pipeline import Run
+    begin_compiling(settings.tokens)
+    from tasks.making import finish, load_batch, writing  # frames, stages: a build that is found needs none of them
+    from tasks.pipeline import Run
 
-        run = Run(settings, call=call) if call else Run(settings)
-        batch = load_batch(run, inputs)
+    run = Run(settings, call=call) if call else Run(settings)
+    batch = load_batch(run, inputs)
     with writing(run, batch.tasks, name, place) as files:
         finish(run, run(batch), files, listed)
     return files.place
-
-
-@contextmanager
-def compiling_rules(settings: Settings) -> Iterator[None]:
-    """Has the credential rules compiled beside what is done meanwhile; whoever needs them first waits for them."""
-    with ThreadPoolExecutor(1) as beside:
-        beside.submit(scanner, cache_folder() if settings.tokens.cache else None)  # should it fail, that one is told
-        yield
 
 
 def built_at(out: Path | str, path: Path, *, fresh: bool) -> Built:

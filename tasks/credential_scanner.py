@@ -6,24 +6,46 @@ folder, in which the interpreter is free.
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from tasks.tokens import cache_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kingfisher_sdk import Scanner
 
+    from tasks.settings import TokenSettings
+
 _lock = Lock()
-_compiled: list[Scanner] = []
+_begun: list[Future[Scanner]] = []
 
 
-def scanner(cache_dir: Path | None = None) -> Scanner:
-    """The rules, compiled on first use and shared by all threads; kept in `cache_dir` for the next process."""
+def scanner() -> Scanner:
+    """The rules, shared by all threads: whoever needs them first waits until they are compiled."""
+    return compiling().result()
+
+
+def begin_compiling(settings: TokenSettings) -> None:
+    """Has the rules compiled beside what is done meanwhile. Should that fail, whoever needs them is told."""
+    compiling(cache_folder() if settings.cache else None)
+
+
+def compiling(cache_dir: Path | None = None) -> Future[Scanner]:
+    """The rules to come, kept in `cache_dir` for the next process; without one nothing is written."""
     with _lock:
-        if not _compiled:
-            from kingfisher_sdk import Rules, Scanner
+        if _begun and _begun[0].done() and _begun[0].exception():
+            _begun.clear()
+        if not _begun:
+            beside = ThreadPoolExecutor(1)
+            _begun.append(beside.submit(_compiled, cache_dir))
+            beside.shutdown(wait=False)
+        return _begun[0]
 
-            rules = Rules(confidence="low", cache=cache_dir is not None, cache_dir=cache_dir)
-            _compiled.append(Scanner(rules, base64=True))
-        return _compiled[0]
+
+def _compiled(cache_dir: Path | None) -> Scanner:
+    from kingfisher_sdk import Rules, Scanner
+
+    return Scanner(Rules(confidence="low", cache=cache_dir is not None, cache_dir=cache_dir), base64=True)

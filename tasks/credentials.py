@@ -21,7 +21,7 @@ import polars as pl
 
 from tasks.credential_blocks import Span, encoded_texts
 from tasks.credential_rules import Landmarks, own_rules
-from tasks.credential_scanner import scanner
+from tasks.credential_scanner import compiling, scanner
 from tasks.credential_values import BARRIER
 from tasks.credential_views import View, odd_views, views_of
 
@@ -85,7 +85,7 @@ def contains_credential(text: str) -> bool:
 
 def warm(cache_dir: Path | None = None) -> None:
     """Compile the vendor rules now, kept in `cache_dir` for the next process; without one, nothing is written."""
-    scanner(cache_dir)
+    compiling(cache_dir).result()
     own_rules()
 
 

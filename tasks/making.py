@@ -1,18 +1,18 @@
-"""The steps of a build around its stages: warm up, load, write."""
+"""The steps of a build around its stages: load, write."""
 
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tasks.credentials import redact_all, warm
+from tasks.credential_scanner import begin_compiling
+from tasks.credentials import redact_all
 from tasks.outputs import writer
 from tasks.pipeline import Run, peak_mb
 from tasks.sources.load import load
-from tasks.tokens import cache_folder, keep_counts, token_counter
+from tasks.tokens import keep_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,23 +22,14 @@ if TYPE_CHECKING:
 
     from tasks.batch import Batch
     from tasks.outputs.writer import BuildWriter
-    from tasks.settings import Settings
     from tasks.sources.inputs import Inputs
 
 
 def load_batch(run: Run, inputs: Inputs) -> Batch:
     """The first batch of a build, as a step of the run's timings."""
     with timed(run, "load"):
-        warm_all(run.settings)
+        begin_compiling(run.settings.tokens)
         return load(inputs, run.settings)
-
-
-def warm_all(settings: Settings) -> None:
-    """Loads the credential rules beside the token counts, or the vocabulary where none are kept: half a second each."""
-    with ThreadPoolExecutor(1) as beside:
-        rules = beside.submit(warm, cache_folder() if settings.tokens.cache else None)
-        token_counter(settings.tokens)
-        rules.result()
 
 
 @contextmanager
