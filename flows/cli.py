@@ -45,11 +45,6 @@ if TYPE_CHECKING:
     from tasks.tracker import ContextTracker
 
 _FINDINGS_SHOWN = 5
-#: Variables that a process sets for itself, unless they are set.
-_FASTER = {
-    "PYDANTIC_DISABLE_PLUGINS": "__all__",  # looking for them takes as long as making all settings
-    "_RJEM_MALLOC_CONF": "dirty_decay_ms:10000",  # of Polars: else pages are given back and taken again by each shard
-}
 
 app = App(
     help="Compiles, before a swarm of coding agents launches, the context that each agent starts with.",
@@ -82,8 +77,7 @@ def prebrief(
 def main() -> None:
     """The console script."""
     gc.set_threshold(300_000, 20, 50)  # a build makes millions of objects and hardly a cycle
-    for name, value in _FASTER.items():
-        os.environ.setdefault(name, value)
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:10000")  # Polars' pages, else given back and taken again
     open_what_is_closed()
     try:
         with naming_what_the_system_refuses():  # what is printed outside of the commands, too: help, mistaken usage
