@@ -55,7 +55,7 @@ def test_settings_that_change_no_byte_do_not(settings):
 
 def test_the_version_counts(monkeypatch):
     before = the_id()
-    monkeypatch.setattr("tasks.outputs.identity.version", lambda _: "9.9")
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "9.9")
     assert the_id() != before
 
 
