@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 #: Levels of nesting that are read. A fixed limit: the interpreter's own depends on who calls.
 DEEPEST = 100
 
+_STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _STEPS = dict(zip(b"[{]}", (1, 1, -1, -1), strict=True))
 _NO_BRACKETS = bytes(sorted({*range(256)} - _STEPS.keys()))
 _DIGITS = 15  # an integer of more digits is kept as printed, as is every decimal fraction
@@ -113,10 +114,8 @@ def _integer(text: str) -> int | Printed:
 def _too_deep(text: str) -> bool:
     if text.count("[") + text.count("{") <= DEEPEST:
         return False
-    unescaped = text.replace("\\\\", "").replace('\\"', "")  # outside of strings there is neither in JSON
-    outside = "".join(unescaped.split('"')[::2])
-    brackets = outside.encode("utf-8", "surrogatepass").translate(None, _NO_BRACKETS)
-    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEEPEST
+    brackets = _STRINGS.sub("", text).encode("utf-8", "surrogatepass").translate(None, _NO_BRACKETS)
+    return any(depth > DEEPEST for depth in accumulate(map(_STEPS.__getitem__, brackets)))
 
 
 def _nothing(_: str) -> None:
