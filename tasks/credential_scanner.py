@@ -24,8 +24,14 @@ _begun: list[Future[Scanner]] = []
 
 
 def scanner() -> Scanner:
-    """The rules, shared by all threads: whoever needs them first waits until they are compiled."""
-    return compiling().result()
+    """The rules, shared by all threads: whoever needs them first waits until they are compiled.
+
+    Should that have failed, maybe for the cache folder, they are compiled once more, and not kept.
+    """
+    try:
+        return compiling().result()
+    except Exception:  # noqa: BLE001 - whatever it was, it will be told if it comes again
+        return compiling().result()
 
 
 def begin_compiling(settings: TokenSettings) -> None:

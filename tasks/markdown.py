@@ -181,13 +181,22 @@ def _escape_html(lines: list[str], token: Token) -> None:
 
 def _close(lines: list[str], token: Token) -> None:
     first, end = token.map or (0, 0)
-    last = lines[end - 1].strip(" \t>")
-    if end - 1 > first and len(last) >= len(token.markup) and not last.strip(token.markup[0]):
+    if _is_closed(token, lines[end - 1]):
         return
     opening = _FENCE.search(lines[first])
     before = lines[first][: opening.start()] if opening else ""
     prefix = "".join(character if character in " \t>" else " " for character in before)
     lines.insert(end, prefix + token.markup)
+
+
+def _is_closed(fence: Token, last: str) -> bool:
+    """Whether a fence's last line closes it: one that is indented far, or quoted as the fence is not, is content."""
+    first, end = fence.map or (0, 0)
+    held = fence.content.count("\n") + (fence.content[-1:] not in ("", "\n"))
+    if end - first - 1 == held:  # every line below the one that opens it
+        return False
+    mark = last.strip(" \t>")
+    return len(mark) >= len(fence.markup) and not mark.strip(fence.markup[0])
 
 
 def _mend_fence(lines: list[str], token: Token) -> None:

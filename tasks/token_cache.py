@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _KEY = 16  # bytes of a text's SHA-256
 _ROW = struct.Struct(f">{_KEY}sII")  # the key, the count, and the last run that made new counts and needed this one
+_LAST_RUN = 2**32 - 1  # what a row can say
 _COUNT = struct.Struct(f">{_KEY}xI")
 _DIGEST = 32
 _MOST = 200_000  # counts in a file, about 5 MB
@@ -122,7 +123,7 @@ def _merged(rows: bytes, used: Mapping[bytes, int]) -> bytes:
     import numpy as np
 
     columns = np.dtype([("key", ">u8", 2), ("count", ">u4"), ("run", ">u4")])
-    run = 1 + int(np.frombuffer(rows, columns)["run"].max(initial=0))
+    run = min(1 + int(np.frombuffer(rows, columns)["run"].max(initial=0)), _LAST_RUN)
     newest = b"".join(_ROW.pack(key, count, run) for key, count in used.items())
     both = np.frombuffer(newest + rows, columns)
     both = both[np.lexsort(both["key"].T[::-1])]  # of one key, the newest is the first

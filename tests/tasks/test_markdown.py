@@ -99,6 +99,11 @@ def outline(text: str) -> list[tuple[str, str]]:
 @example("| a |\n---")
 @example("> | a |\n> ---")
 @example("- \n ```\n# a")
+@example("```\n    ```")
+@example("```\n\t````")
+@example("```py\n>```")
+@example("> ```\n> a\n>     ```")
+@example("- ```\n  a\n      ```")
 def test_no_text_changes_what_stands_around_it(text):
     """Between two paragraphs of a prompt an embedded text opens no section, no fence and no block of HTML."""
     body = embed(clean(text))
@@ -106,6 +111,7 @@ def test_no_text_changes_what_stands_around_it(text):
     seen = outline(whole)
     tags = [value for kind, value in seen if kind == "heading"]
     assert tags[0] == tags[-1] == "h2"
+    assert tags.count("h2") == 2  # both, so that nothing swallowed the latter
     assert all(tag in ("h4", "h5", "h6") for tag in tags[1:-1])
     assert not [entry for entry in seen if entry[0] != "heading"]
     assert body == body.strip("\n").rstrip()

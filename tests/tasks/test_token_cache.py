@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from tasks import tokens
+from tasks import token_cache, tokens
 from tasks.token_cache import TokenCache
 from tasks.tokens import TiktokenCounter
 
@@ -138,3 +138,15 @@ def test_a_folder_that_cannot_be_written_is_no_fault(tmp_path):
     cache.add(LONG[0], 1)
     cache.save()
     assert cache.get(LONG[0]) == 1
+
+
+def test_the_last_run_that_a_row_can_name_is_followed_by_itself(tmp_path, counted):
+    file = file_in(tmp_path)
+    row = token_cache._ROW.pack(b"a" * 16, 1, 2**32 - 1)
+    file.write_bytes(token_cache._seal(row) + row)
+    counter = TiktokenCounter("o200k_base", tmp_path)
+    assert counter.count(LONG) == counted
+    counter.keep()
+    again = TiktokenCounter("o200k_base", tmp_path)
+    again._encoding = None  # so that it cannot encode
+    assert again.count(LONG) == counted
