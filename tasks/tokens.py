@@ -147,7 +147,7 @@ def _counter(counter: str, tokenizer: str, cache: bool) -> TokenCounter:
 
 
 def cache_folder() -> Path:
-    """Where the vocabulary is kept between runs: `$XDG_CACHE_HOME/prebrief`, else the home's `.cache/prebrief`."""
+    """Where counts and rules are kept between runs: `$XDG_CACHE_HOME/prebrief`, else the home's `.cache/prebrief`."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "prebrief"
 

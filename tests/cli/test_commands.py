@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,9 +42,12 @@ SAID = (
 
 
 @pytest.mark.parametrize("words", SAID, ids=" ".join)
-def test_a_process_says_what_the_whole_app_says(words):
+def test_a_process_says_what_the_whole_app_says(words, tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     said = [
-        subprocess.run([sys.executable, "-c", code, *words], check=False, capture_output=True, cwd=ROOT, timeout=120)
+        subprocess.run(
+            [sys.executable, "-c", code, *words], check=False, capture_output=True, cwd=tmp_path, env=env, timeout=120
+        )
         for code in ("from flows.cli import main; main()", WHOLE)
     ]
     one, whole = ((done.returncode, done.stdout, done.stderr) for done in said)
