@@ -58,6 +58,7 @@ def build(
     if found := existing_build(place, name):
         point_latest(place, name)
         return built_at(out, found, fresh=False)
+    begin_compiling(settings.tokens)
     made = make(inputs, name, listed, place) if make else _make(inputs, name, listed, place, settings, call)
     return built_at(out, made, fresh=True)
 
@@ -70,7 +71,6 @@ def _make(
     settings: Settings,
     call: Call | None,
 ) -> Path:
-    begin_compiling(settings.tokens)
     from tasks.making import finish, load_batch, writing  # frames, stages: a build that is found needs none of them
     from tasks.pipeline import Run
 

@@ -35,7 +35,7 @@ def scanner() -> Scanner:
 
 
 def begin_compiling(settings: TokenSettings) -> None:
-    """Has the rules compiled beside what is done meanwhile. Should that fail, whoever needs them is told."""
+    """Has the rules compiled beside what is done meanwhile."""
     compiling(cache_folder() if settings.cache else None)
 
 

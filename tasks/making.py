@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tasks.credential_scanner import begin_compiling
 from tasks.credentials import redact_all
 from tasks.outputs import writer
 from tasks.pipeline import Run, peak_mb
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 def load_batch(run: Run, inputs: Inputs) -> Batch:
     """The first batch of a build, as a step of the run's timings."""
     with timed(run, "load"):
-        begin_compiling(run.settings.tokens)
         return load(inputs, run.settings)
 
 

@@ -63,7 +63,12 @@ def clean(text: str) -> str:
 
 def is_plain(text: str) -> bool:
     """Whether a text has only visible characters of ASCII, spaces, tabs and newlines, as most; it costs little."""
-    return text.isascii() and not text.encode().translate(None, _PLAIN_BYTES)
+    return holds_only(text, _PLAIN_BYTES)
+
+
+def holds_only(text: str, plain: bytes) -> bool:
+    """Whether a text has no characters but these of ASCII; ten times as fast as an expression."""
+    return text.isascii() and not text.encode().translate(None, plain)
 
 
 def _shown(found: re.Match[str]) -> str:

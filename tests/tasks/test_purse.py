@@ -177,15 +177,21 @@ SECTIONS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_never_spends_more_than_it_has_and_accounts_for_each(data):
-    count = data.draw(st.integers(0, 12))
+def drawn_goods(data, count):
+    """The brief and so many other goods, of any section, price and parent."""
     goods = [BRIEF]
     for _ in range(count):
         section, kind = data.draw(SECTIONS)
         parent = data.draw(st.one_of(st.none(), st.integers(1, count)))
         goods.append(offer(section, kind, data.draw(st.integers(1, 60)), parent))
+    return goods
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_never_spends_more_than_it_has_and_accounts_for_each(data):
+    count = data.draw(st.integers(0, 12))
+    goods = drawn_goods(data, count)
     budget = data.draw(st.integers(5, 250))
     ranked = data.draw(st.permutations(range(count + 1)))
     choice = spend(goods, budget, ranked)
@@ -279,11 +285,7 @@ class Plainly:
 @given(st.data())
 def test_comes_to_what_the_rules_say(data):
     count = data.draw(st.integers(0, 25))
-    goods = [BRIEF]
-    for _ in range(count):
-        section, kind = data.draw(SECTIONS)
-        parent = data.draw(st.one_of(st.none(), st.integers(1, count)))
-        goods.append(offer(section, kind, data.draw(st.integers(1, 60)), parent))
+    goods = drawn_goods(data, count)
     order = data.draw(st.permutations(range(count + 1)))
     cut = data.draw(st.integers(0, count + 1))
     ranked, ancestors = order[:cut], order[cut : data.draw(st.integers(cut, count + 1))]
